@@ -1,0 +1,42 @@
+/*
+ * An op: one call on a cache. Copied by value, owns nothing.
+ */
+#ifndef KVC_REFERENCE_OP_H
+#define KVC_REFERENCE_OP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reference/params.h"
+
+typedef enum kvc_op_kind {
+    KVC_APPEND = 0, /* n: tokens */
+    KVC_CROP,       /* n: the subject's argument */
+    KVC_RESET,
+    KVC_REORDER, /* rows[count] */
+    KVC_SELECT,  /* rows[count] */
+    KVC_REPEAT,  /* n: times */
+    KVC_RECORD   /* n: 1 on, 0 off */
+} kvc_op_kind;
+enum { KVC_OP_KINDS = 7, KVC_OPS_MAX = 64 };
+
+typedef struct kvc_op {
+    uint8_t kind; /* kvc_op_kind */
+    uint8_t count;
+    uint8_t rows[KVC_ROWS_MAX];
+    int32_t n;
+} kvc_op;
+
+const char *kvc_op_name(kvc_op_kind kind);
+/* Returns 1 and sets *kind, or 0 for an unknown name. */
+int kvc_op_parse_name(const char *name, kvc_op_kind *kind);
+/* Fixed order of ops: <0, 0, >0. The last tie-break of the size of a case. */
+int kvc_op_compare(const kvc_op *a, const kvc_op *b);
+/* What the op adds to the size of a case: |n|, or 1 for an op without a number. */
+int64_t kvc_op_weight(const kvc_op *op);
+/* Size order of sequences: number of ops, then the sum of weights, then the ops in their fixed order. */
+int kvc_ops_compare(const kvc_op *a, size_t a_count, const kvc_op *b, size_t b_count);
+/* Writes `append 3` or `reorder [1, 0]`; returns the length as snprintf does. */
+int kvc_op_format(const kvc_op *op, char *buffer, size_t size);
+
+#endif

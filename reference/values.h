@@ -1,0 +1,31 @@
+/*
+ * The value formula: what every element of an input tensor is, so that it says which token it belongs to.
+ * Documented in docs/protocol.md; every adapter implements the same one.
+ */
+#ifndef KVC_REFERENCE_VALUES_H
+#define KVC_REFERENCE_VALUES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reference/params.h"
+
+enum { KVC_TOKENS_MAX = 117649 }; /* 7^6: more cannot be told apart */
+
+/* Value of one element of a floating tensor, 1..7. */
+int kvc_value(int salt, int32_t token, int row, int head, int channel);
+/* Value of one element of an int64 tensor. */
+int64_t kvc_value_integer(int32_t token, int row, int head);
+/* Fold number after `token`, see "Tokens and values". */
+int32_t kvc_value_fold(int32_t fold, int32_t token);
+/* Writes one element of type `dtype` (little-endian, unaligned is fine) for the whole number `value`. */
+void kvc_value_store(kvc_dtype dtype, int64_t value, void *out);
+/* Reads one element. Returns 1 and sets *value if it is a whole number, 0 for anything else (fractions, NaN, infinities). */
+int kvc_value_load(kvc_dtype dtype, const void *in, int64_t *value);
+/*
+ * Which token, row and head the `channels` values belong to. Needs 8 channels or more. Returns 1 and sets the outputs, or 0 if
+ * the values belong to none.
+ */
+int kvc_value_decode(int salt, const int64_t *values, int channels, int32_t *token, int *row, int *head);
+
+#endif
