@@ -1,0 +1,411 @@
+#include "reference/spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "reference/json.h"
+
+static const char *const rule_words[] = {"all",  "window", "last",       "folded",   "fixed",  "fixed_window",
+                                         "ring", "blocks", "block_rest", "constant", "opaque", NULL};
+static const char *const dim_words[] = {"batch",     "heads",     "tokens",    "one", "planes", "key_dim",
+                                        "value_dim", "index_dim", "channels", NULL};
+static const char *const returned_words[] = {"none", "all", "window", "held_and_new", "held", "buffer", "state", NULL};
+
+/* Index of the text in a NULL-ended list, or -1 with an error that shows the list. */
+static int find_word(const char *text, const char *const *words, const char *name, const char *field, kvc_error *error)
+{
+    char list[256] = "";
+
+    for (int at = 0; words[at] != NULL; at++) {
+        if (strcmp(words[at], text) == 0)
+            return at;
+        if (strlen(list) + strlen(words[at]) + 3 < sizeof list) {
+            if (list[0] != '\0')
+                strcat(list, ", ");
+            strcat(list, words[at]);
+        }
+    }
+    kvc_error_set(error, "%s: field \"%s\": \"%.40s\", expected one of %s", name, field, text, list);
+    return -1;
+}
+
+static int read_boolean(const cJSON *object, const char *name, const char *field, int standard, int *out,
+                        kvc_error *error)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, field);
+
+    *out = standard;
+    if (item == NULL)
+        return 1;
+    if (!cJSON_IsBool(item)) {
+        kvc_error_set(error, "%s: field \"%s\": expected true or false", name, field);
+        return 0;
+    }
+    *out = cJSON_IsTrue(item);
+    return 1;
+}
+
+static int read_ops(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
+{
+    const cJSON *list;
+    const cJSON *item;
+
+    if (!kvc_json_array(json, name, "ops", KVC_OP_KINDS, &list, error))
+        return 0;
+    cJSON_ArrayForEach(item, list) {
+        kvc_op_kind kind;
+        if (!cJSON_IsString(item) || !kvc_op_parse_name(item->valuestring, &kind)) {
+            kvc_error_set(error,
+                          "%s: field \"ops\": expected append, crop, reset, reorder, select, repeat or record", name);
+            return 0;
+        }
+        spec->ops |= 1u << kind;
+    }
+    if ((spec->ops & (1u << KVC_APPEND)) == 0) {
+        kvc_error_set(error, "%s: field \"ops\": expected append among them", name);
+        return 0;
+    }
+    return 1;
+}
+
+static int read_params(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
+{
+    const cJSON *object = cJSON_GetObjectItemCaseSensitive(json, "params");
+    const kvc_param_info *table = kvc_param_table();
+    kvc_params standard = kvc_params_standard();
+
+    for (int at = 0; at < KVC_PARAMS; at++)
+        spec->low[at] = spec->high[at] = kvc_param_get(&standard, at);
+    if (object == NULL)
+        return 1;
+    if (!cJSON_IsObject(object)) {
+        kvc_error_set(error, "%s: field \"params\": expected an object of [smallest, largest]", name);
+        return 0;
+    }
+    for (const cJSON *item = object->child; item != NULL; item = item->next) {
+        int at = kvc_param_find(item->string);
+        int64_t low;
+        int64_t high;
+        if (at < 0 || table[at].words != NULL) {
+            kvc_error_set(error, "%s: field \"params\": \"%.40s\" is not a parameter with a number", name,
+                          item->string);
+            return 0;
+        }
+        if ((spec->params & (1u << at)) != 0) {
+            kvc_error_set(error, "%s: field \"params\": \"%s\" stands twice", name, item->string);
+            return 0;
+        }
+        if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) != 2) {
+            kvc_error_set(error, "%s: field \"params.%s\": expected [smallest, largest]", name, item->string);
+            return 0;
+        }
+        if (!kvc_json_integer(cJSON_GetArrayItem(item, 0), name, item->string, table[at].minimum, table[at].maximum,
+                              &low, error) ||
+            !kvc_json_integer(cJSON_GetArrayItem(item, 1), name, item->string, low, table[at].maximum, &high, error))
+            return 0;
+        spec->params |= 1u << at;
+        spec->low[at] = (int32_t)low;
+        spec->high[at] = (int32_t)high;
+    }
+    return 1;
+}
+
+static int read_dtypes(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
+{
+    const cJSON *list;
+    const cJSON *item;
+
+    if (cJSON_GetObjectItemCaseSensitive(json, "dtypes") == NULL) {
+        spec->dtypes = 1u << KVC_FLOAT32;
+        return 1;
+    }
+    if (!kvc_json_array(json, name, "dtypes", KVC_DTYPES, &list, error))
+        return 0;
+    cJSON_ArrayForEach(item, list) {
+        kvc_dtype dtype;
+        if (!cJSON_IsString(item) || !kvc_dtype_parse(item->valuestring, &dtype) || dtype == KVC_INT64) {
+            kvc_error_set(error, "%s: field \"dtypes\": expected float32, float16, bfloat16 or float64", name);
+            return 0;
+        }
+        spec->dtypes |= 1u << dtype;
+    }
+    if (spec->dtypes == 0) {
+        kvc_error_set(error, "%s: field \"dtypes\": expected at least one", name);
+        return 0;
+    }
+    return 1;
+}
+
+/* A list of choices, each of words joined by `+`. */
+static int read_choices(const cJSON *json, const char *name, const char *field,
+                        char choice[KVC_CHOICES_MAX][KVC_CHOICE_NAME_MAX], int *count, kvc_error *error)
+{
+    const cJSON *list;
+    const cJSON *item;
+
+    *count = 0;
+    if (cJSON_GetObjectItemCaseSensitive(json, field) == NULL)
+        return 1;
+    if (!kvc_json_array(json, name, field, KVC_CHOICES_MAX, &list, error))
+        return 0;
+    cJSON_ArrayForEach(item, list) {
+        if (!cJSON_IsString(item) || item->valuestring[0] == '\0' ||
+            strlen(item->valuestring) >= KVC_CHOICE_NAME_MAX || !kvc_text_is_plain(item->valuestring)) {
+            kvc_error_set(error, "%s: field \"%s\": expected words joined by \"+\", shorter than %d bytes", name, field,
+                          KVC_CHOICE_NAME_MAX);
+            return 0;
+        }
+        memcpy(choice[*count], item->valuestring, strlen(item->valuestring) + 1);
+        (*count)++;
+    }
+    return 1;
+}
+
+static int part_index(kvc_spec *spec, const char *part, size_t length)
+{
+    for (int at = 0; at < spec->part_names; at++) {
+        if (strlen(spec->part_name[at]) == length && memcmp(spec->part_name[at], part, length) == 0)
+            return at;
+    }
+    if (spec->part_names == KVC_PARTS_MAX || length == 0 || length >= sizeof spec->part_name[0])
+        return -1;
+    memcpy(spec->part_name[spec->part_names], part, length);
+    spec->part_name[spec->part_names][length] = '\0';
+    return spec->part_names++;
+}
+
+static int read_parts(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
+{
+    if (!read_choices(json, name, "parts", spec->part_choice, &spec->parts, error))
+        return 0;
+    for (int at = 0; at < spec->parts; at++) {
+        const char *rest = spec->part_choice[at];
+        for (;;) {
+            size_t length = strcspn(rest, "+");
+            int index = part_index(spec, rest, length);
+            if (index < 0) {
+                kvc_error_set(error, "%s: field \"parts\": \"%s\": expected at most %d different short words", name,
+                              spec->part_choice[at], KVC_PARTS_MAX);
+                return 0;
+            }
+            spec->part_mask[at] |= 1u << index;
+            if (rest[length] == '\0')
+                break;
+            rest += length + 1;
+        }
+    }
+    return 1;
+}
+
+static int read_dims(const cJSON *json, const char *name, kvc_view_spec *view, kvc_error *error)
+{
+    const cJSON *list;
+    const cJSON *item;
+    int tokens = 0;
+
+    if (!kvc_json_array(json, name, "dims", KVC_VIEW_DIMS_MAX, &list, error))
+        return 0;
+    cJSON_ArrayForEach(item, list) {
+        int dim = cJSON_IsString(item) ? find_word(item->valuestring, dim_words, name, "dims", error) : -1;
+        if (dim < 0) {
+            if (!cJSON_IsString(item))
+                kvc_error_set(error, "%s: field \"dims\": expected words", name);
+            return 0;
+        }
+        tokens += dim == KVC_DIM_TOKENS;
+        view->dim[view->dims++] = (kvc_dim)dim;
+    }
+    if (view->rule == KVC_RULE_FOLDED ? tokens != 0 : view->rule != KVC_RULE_OPAQUE && tokens != 1) {
+        kvc_error_set(error, "%s: view \"%s\": field \"dims\": expected %s", name, view->name,
+                      view->rule == KVC_RULE_FOLDED ? "no tokens axis" : "exactly one tokens axis");
+        return 0;
+    }
+    return 1;
+}
+
+static int read_view(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
+{
+    static const char *const known[] = {"name",  "salt",     "law",    "rule",  "part", "dims",
+                                        "dtype", "returned", "static", "keeps", NULL};
+    kvc_view_spec *view = &spec->view[spec->views];
+    char text[64];
+    int64_t number;
+    size_t length;
+    int word;
+
+    if (!kvc_json_known_fields(json, name, "views", known, error) ||
+        !kvc_json_text(json, name, "name", view->name, sizeof view->name, error))
+        return 0;
+    length = strlen(view->name);
+    if (view->name[length - 1] == '*') {
+        view->numbered = 1;
+        view->name[length - 1] = '\0';
+    }
+    if (!kvc_json_integer(cJSON_GetObjectItemCaseSensitive(json, "salt"), name, "salt", 0, 6, &number, error))
+        return 0;
+    view->salt = (int)number;
+    if (!kvc_json_text(json, name, "law", text, sizeof text, error))
+        return 0;
+    if (!kvc_law_parse(text, &view->law) || view->law < KVC_INDEX || view->law > KVC_VALUES) {
+        kvc_error_set(error, "%s: view \"%s\": field \"law\": \"%s\", expected KEYS, VALUES, INDEX or STATE", name,
+                      view->name, text);
+        return 0;
+    }
+    if (!kvc_json_text(json, name, "rule", text, sizeof text, error) ||
+        (word = find_word(text, rule_words, name, "rule", error)) < 0)
+        return 0;
+    view->rule = (kvc_view_rule)word;
+    if (!kvc_json_text_optional(json, name, "part", text, sizeof text, error))
+        return 0;
+    view->part = -1;
+    if (text[0] != '\0') {
+        for (int at = 0; at < spec->part_names; at++) {
+            if (strcmp(spec->part_name[at], text) == 0)
+                view->part = at;
+        }
+        if (view->part < 0 && spec->parts > 0) {
+            kvc_error_set(error, "%s: view \"%s\": part \"%s\" stands in no entry of \"parts\"", name, view->name,
+                          text);
+            return 0;
+        }
+    }
+    if (!read_dims(json, name, view, error) ||
+        !kvc_json_text_optional(json, name, "dtype", text, sizeof text, error))
+        return 0;
+    if (text[0] != '\0' && strcmp(text, "input") != 0 && strcmp(text, "int64") != 0) {
+        kvc_error_set(error, "%s: view \"%s\": field \"dtype\": \"%s\", expected input or int64", name, view->name,
+                      text);
+        return 0;
+    }
+    view->integer = strcmp(text, "int64") == 0;
+    if (!kvc_json_text_optional(json, name, "returned", text, sizeof text, error))
+        return 0;
+    if (text[0] != '\0') {
+        if ((word = find_word(text, returned_words, name, "returned", error)) < 0)
+            return 0;
+        view->returned = (kvc_returned)word;
+    }
+    if (!read_boolean(json, name, "static", 0, &view->is_static, error) ||
+        !kvc_json_text_optional(json, name, "keeps", text, sizeof text, error))
+        return 0;
+    if (text[0] != '\0' && strcmp(text, "window") != 0 && strcmp(text, "window-1") != 0) {
+        kvc_error_set(error, "%s: view \"%s\": field \"keeps\": \"%s\", expected window or window-1", name, view->name,
+                      text);
+        return 0;
+    }
+    view->keeps_window = strcmp(text, "window") == 0;
+    spec->views++;
+    return 1;
+}
+
+/* The parameters that a rule needs must be among those of the spec. */
+static int check_rule_params(const kvc_spec *spec, const char *name, kvc_error *error)
+{
+    static const struct {
+        kvc_view_rule rule;
+        size_t offset;
+    } needs[] = {{KVC_RULE_WINDOW, offsetof(kvc_params, window)},
+                 {KVC_RULE_LAST, offsetof(kvc_params, kernel)},
+                 {KVC_RULE_FIXED, offsetof(kvc_params, capacity)},
+                 {KVC_RULE_FIXED_WINDOW, offsetof(kvc_params, capacity)},
+                 {KVC_RULE_FIXED_WINDOW, offsetof(kvc_params, window)},
+                 {KVC_RULE_RING, offsetof(kvc_params, capacity)},
+                 {KVC_RULE_BLOCKS, offsetof(kvc_params, block)},
+                 {KVC_RULE_BLOCK_REST, offsetof(kvc_params, block)}};
+
+    for (int at = 0; at < spec->views; at++) {
+        for (size_t need = 0; need < sizeof needs / sizeof needs[0]; need++) {
+            if (needs[need].rule == spec->view[at].rule && !kvc_spec_uses(spec, needs[need].offset)) {
+                kvc_error_set(error, "%s: view \"%s\": rule %s needs a parameter that \"params\" does not have", name,
+                              spec->view[at].name, kvc_view_rule_name(spec->view[at].rule));
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+static int read_spec(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
+{
+    static const char *const known[] = {"schema", "subject", "variant", "title",  "ops",   "params", "dtypes",
+                                        "parts",  "layers",  "length",  "claim", "views", "notes",  NULL};
+    char text[64];
+    const cJSON *list;
+    const cJSON *item;
+
+    memset(spec, 0, sizeof *spec);
+    if (!kvc_json_known_fields(json, name, "spec", known, error) ||
+        !kvc_json_text(json, name, "schema", text, sizeof text, error))
+        return 0;
+    if (strcmp(text, "kvconform-spec/1") != 0) {
+        kvc_error_set(error, "%s: field \"schema\": \"%s\", expected kvconform-spec/1", name, text);
+        return 0;
+    }
+    if (!kvc_json_text(json, name, "subject", spec->subject, sizeof spec->subject, error) ||
+        !kvc_json_text(json, name, "variant", spec->variant, sizeof spec->variant, error) ||
+        !kvc_json_text(json, name, "title", spec->title, sizeof spec->title, error) ||
+        !read_ops(json, name, spec, error) || !read_params(json, name, spec, error) ||
+        !read_dtypes(json, name, spec, error) || !read_boolean(json, name, "length", 1, &spec->length, error) ||
+        !read_boolean(json, name, "claim", 0, &spec->claim, error) || !read_parts(json, name, spec, error) ||
+        !read_choices(json, name, "layers", spec->layer_choice, &spec->layers, error))
+        return 0;
+    if (cJSON_GetObjectItemCaseSensitive(json, "views") != NULL) {
+        if (!kvc_json_array(json, name, "views", KVC_VIEWS_MAX, &list, error))
+            return 0;
+        cJSON_ArrayForEach(item, list) {
+            if (!read_view(item, name, spec, error))
+                return 0;
+        }
+    }
+    if (spec->views == 0 && spec->layers == 0) {
+        kvc_error_set(error, "%s: expected \"views\" or \"layers\"", name);
+        return 0;
+    }
+    return check_rule_params(spec, name, error);
+}
+
+int kvc_spec_parse(const char *text, size_t length, const char *name, kvc_spec *spec, kvc_error *error)
+{
+    cJSON *json;
+    int good;
+
+    if (!kvc_json_parse(text, length, name, &json, error))
+        return 0;
+    good = read_spec(json, name, spec, error);
+    cJSON_Delete(json);
+    return good;
+}
+
+int kvc_spec_read(const char *path, kvc_spec *spec, kvc_error *error)
+{
+    char *text;
+    size_t length;
+    int good;
+
+    if (!kvc_file_read(path, KVC_SPEC_FILE_MAX, &text, &length, error))
+        return 0;
+    good = kvc_spec_parse(text, length, path, spec, error);
+    free(text);
+    return good;
+}
+
+int kvc_spec_has_op(const kvc_spec *spec, kvc_op_kind kind)
+{
+    return (spec->ops & (1u << kind)) != 0;
+}
+
+int kvc_spec_uses(const kvc_spec *spec, size_t offset)
+{
+    const kvc_param_info *table = kvc_param_table();
+
+    for (int at = 0; at < KVC_PARAMS; at++) {
+        if (table[at].offset == offset)
+            return (spec->params & (1u << at)) != 0;
+    }
+    return 0;
+}
+
+const char *kvc_view_rule_name(kvc_view_rule rule)
+{
+    return (unsigned)rule < KVC_VIEW_RULES ? rule_words[rule] : "?";
+}

@@ -1,0 +1,111 @@
+/*
+ * Specs: what a variant keeps, as data (docs/formats.md).
+ */
+#ifndef KVC_REFERENCE_SPEC_H
+#define KVC_REFERENCE_SPEC_H
+
+#include <stdint.h>
+
+#include "reference/error.h"
+#include "reference/law.h"
+#include "reference/op.h"
+#include "reference/params.h"
+
+enum {
+    KVC_SPEC_NAME_MAX = 96,
+    KVC_SPEC_TITLE_MAX = 160,
+    KVC_VIEWS_MAX = 12,
+    KVC_CHOICES_MAX = 16, /* entries in `parts` and in `layers` */
+    KVC_CHOICE_NAME_MAX = 200,
+    KVC_PARTS_MAX = 8, /* different parts in one spec */
+    KVC_SPEC_FILE_MAX = 1 << 20
+};
+
+/* How a tensor depends on the tokens that are in the cache. */
+typedef enum kvc_view_rule {
+    KVC_RULE_ALL = 0,      /* every token */
+    KVC_RULE_WINDOW,       /* the newest window - 1, more while recording */
+    KVC_RULE_LAST,         /* the newest `kernel`; zeros on the left of them do not count */
+    KVC_RULE_FOLDED,       /* one value that depends on every token */
+    KVC_RULE_FIXED,        /* at most `capacity`, in place */
+    KVC_RULE_FIXED_WINDOW, /* the newest min(capacity, window), in place, in temporal order */
+    KVC_RULE_RING,         /* the first `keep` and the newest capacity - keep, as a set */
+    KVC_RULE_BLOCKS,       /* one entry for each `block` tokens */
+    KVC_RULE_BLOCK_REST,   /* the tokens of the unfinished block */
+    KVC_RULE_CONSTANT,     /* set once */
+    KVC_RULE_OPAQUE        /* the subject's own; only compared with itself */
+} kvc_view_rule;
+enum { KVC_VIEW_RULES = 11 };
+
+typedef enum kvc_dim {
+    KVC_DIM_BATCH = 0,
+    KVC_DIM_HEADS,
+    KVC_DIM_TOKENS,
+    KVC_DIM_ONE,
+    KVC_DIM_PLANES, /* told apart like a head */
+    KVC_DIM_KEY,
+    KVC_DIM_VALUE,
+    KVC_DIM_INDEX,
+    KVC_DIM_CHANNELS
+} kvc_dim;
+enum { KVC_DIM_KINDS = 9, KVC_PLANES = 2, KVC_VIEW_DIMS_MAX = 6 };
+
+/* What an append returns for a tensor. */
+typedef enum kvc_returned {
+    KVC_RETURNS_NONE = 0,
+    KVC_RETURNS_ALL,
+    KVC_RETURNS_WINDOW,       /* what was visible before and the new tokens */
+    KVC_RETURNS_HELD_AND_NEW, /* what was held before and the new tokens */
+    KVC_RETURNS_HELD,         /* what is held now */
+    KVC_RETURNS_BUFFER,       /* the whole buffer, the first `length` cells of which count */
+    KVC_RETURNS_STATE         /* the state itself */
+} kvc_returned;
+enum { KVC_RETURNED_KINDS = 7 };
+
+typedef struct kvc_view_spec {
+    char name[40];
+    int numbered; /* one tensor for each of `states` */
+    int salt;
+    kvc_law law;
+    kvc_view_rule rule;
+    int part; /* index into the spec's part names, or -1: always there */
+    int dims;
+    kvc_dim dim[KVC_VIEW_DIMS_MAX];
+    int integer; /* int64 instead of the type of the inputs */
+    kvc_returned returned;
+    int is_static;    /* documented to keep its address */
+    int keeps_window; /* a window view may hold `window` instead of window - 1 */
+} kvc_view_spec;
+
+typedef struct kvc_spec {
+    char subject[KVC_SPEC_NAME_MAX];
+    char variant[KVC_SPEC_NAME_MAX];
+    char title[KVC_SPEC_TITLE_MAX];
+    unsigned ops;             /* bit 1 << kvc_op_kind */
+    unsigned params;          /* bit 1 << index in kvc_param_table */
+    int32_t low[KVC_PARAMS];  /* smallest and largest value that is tried */
+    int32_t high[KVC_PARAMS];
+    unsigned dtypes;          /* bit 1 << kvc_dtype */
+    int length;               /* reports a sequence length */
+    int claim;                /* makes a claim that HONEST may judge */
+    int parts;                /* number of entries in `part_choice`, 0: no choice */
+    char part_choice[KVC_CHOICES_MAX][KVC_CHOICE_NAME_MAX];
+    unsigned part_mask[KVC_CHOICES_MAX]; /* bit per part name */
+    int part_names;
+    char part_name[KVC_PARTS_MAX][40];
+    int layers; /* number of entries in `layer_choice`, 0: one layer */
+    char layer_choice[KVC_CHOICES_MAX][KVC_CHOICE_NAME_MAX];
+    int views;
+    kvc_view_spec view[KVC_VIEWS_MAX];
+} kvc_spec;
+
+/* Reads and checks a spec file. Returns 1, or 0 with *error set: file, field, expectation. */
+int kvc_spec_read(const char *path, kvc_spec *spec, kvc_error *error);
+/* As kvc_spec_read, from memory; `name` is used in errors. */
+int kvc_spec_parse(const char *text, size_t length, const char *name, kvc_spec *spec, kvc_error *error);
+int kvc_spec_has_op(const kvc_spec *spec, kvc_op_kind kind);
+/* Whether the spec uses the parameter at byte `offset` of kvc_params. */
+int kvc_spec_uses(const kvc_spec *spec, size_t offset);
+const char *kvc_view_rule_name(kvc_view_rule rule);
+
+#endif
