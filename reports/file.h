@@ -1,0 +1,24 @@
+/*
+ * Whole files, read within a bound and written so that a reader never sees half of one.
+ *
+ * Both return 0, or -1 with one sentence in `error` that names the path and the system's reason.
+ */
+#ifndef KVC_REPORTS_FILE_H
+#define KVC_REPORTS_FILE_H
+
+#include <stddef.h>
+
+/*
+ * Reads all of `path` ("-": standard input), at most `limit` bytes. *bytes is a NUL-ended string of *size bytes that the
+ * caller frees; NULL on failure.
+ */
+int kvc_report_file_read(const char *path, size_t limit, char **bytes, size_t *size, char *error, size_t error_size);
+
+/*
+ * Writes `path` ("-": standard output) in one step: a temporary file in the same folder is written, synced and renamed. A
+ * failure leaves what stood there. A path that is not a regular file (a device, a pipe) is written directly, and
+ * a symbolic link stays one.
+ */
+int kvc_report_file_write(const char *path, const char *bytes, size_t size, char *error, size_t error_size);
+
+#endif

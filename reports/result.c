@@ -1,0 +1,118 @@
+#include "reports/result.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reports/file.h"
+
+/* Number of the line in which text[offset] stands, from 1. */
+static size_t line_of(const char *text, size_t offset)
+{
+    size_t line = 1;
+    for (size_t i = 0; i < offset; i++) {
+        line += text[i] == '\n';
+    }
+    return line;
+}
+
+/*
+ * Looks at brackets, commas and quotation marks only, before anything is allocated: a small file can otherwise ask for a
+ * lot of memory or stack.
+ */
+static int bound_document(const char *name, const char *text, size_t size, char *error, size_t error_size)
+{
+    size_t depth = 0;
+    size_t values = 1;
+    int quoted = 0;
+    for (size_t i = 0; i < size; i++) {
+        char byte = text[i];
+        if (byte == '\0') {
+            (void)snprintf(error, error_size, "%s:%zu: a zero byte, expected JSON text", name, line_of(text, i));
+            return -1;
+        }
+        if (quoted) {
+            if (byte == '\\' && i + 1 < size) {
+                i++;
+            } else if (byte == '"') {
+                quoted = 0;
+            }
+            continue;
+        }
+        if (byte == '"') {
+            quoted = 1;
+        } else if (byte == '[' || byte == '{') {
+            depth++;
+            values++;
+        } else if ((byte == ']' || byte == '}') && depth > 0) {
+            depth--;
+        } else if (byte == ',') {
+            values++;
+        }
+        if (depth > KVC_RESULT_DEPTH_MAX) {
+            (void)snprintf(error, error_size, "%s:%zu: nested deeper than %d", name, line_of(text, i),
+                           (int)KVC_RESULT_DEPTH_MAX);
+            return -1;
+        }
+        if (values > KVC_RESULT_VALUES_MAX) {
+            (void)snprintf(error, error_size, "%s: more than %d values", name, (int)KVC_RESULT_VALUES_MAX);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int kvc_result_parse(const char *name, const char *text, size_t size, cJSON **out, char *error, size_t error_size)
+{
+    char reason[512];
+    const char *end = text;
+    *out = NULL;
+    if (size > KVC_RESULT_BYTES_MAX) {
+        (void)snprintf(error, error_size, "%s: larger than the limit of %zu bytes", name, KVC_RESULT_BYTES_MAX);
+        return -1;
+    }
+    if (bound_document(name, text, size, error, error_size) != 0) {
+        return -1;
+    }
+    cJSON *result = cJSON_ParseWithLengthOpts(text, size + 1, &end, 1);
+    if (result == NULL) {
+        size_t offset = end >= text && end <= text + size ? (size_t)(end - text) : 0;
+        (void)snprintf(error, error_size, "%s:%zu: not JSON, or cut short", name, line_of(text, offset));
+        return -1;
+    }
+    if (kvc_result_check(result, reason, sizeof reason) != 0) {
+        (void)snprintf(error, error_size, "%s: %s", name, reason);
+        cJSON_Delete(result);
+        return -1;
+    }
+    *out = result;
+    return 0;
+}
+
+int kvc_result_read_file(const char *path, cJSON **out, char *error, size_t error_size)
+{
+    char *text = NULL;
+    size_t size = 0;
+    *out = NULL;
+    if (kvc_report_file_read(path, KVC_RESULT_BYTES_MAX, &text, &size, error, error_size) != 0) {
+        return -1;
+    }
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    int result = kvc_result_parse(name, text, size, out, error, error_size);
+    free(text);
+    return result;
+}
+
+int kvc_result_write_file(const char *path, const cJSON *result, char *error, size_t error_size)
+{
+    char *text = cJSON_Print(result);
+    if (text == NULL) {
+        (void)snprintf(error, error_size, "%s: not enough memory to write the result", path);
+        return -1;
+    }
+    size_t length = strlen(text);
+    text[length] = '\n'; /* in place of the NUL, which nothing needs any more */
+    int written = kvc_report_file_write(path, text, length + 1, error, error_size);
+    cJSON_free(text);
+    return written;
+}

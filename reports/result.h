@@ -1,0 +1,39 @@
+/*
+ * The result of a run, `kvconform-result/1`: a JSON document, described in docs/result.md and
+ * reports/schemas/kvconform-result-1.schema.json. Every report is made from one that passed kvc_result_check.
+ *
+ * All functions return 0, or -1 with one sentence in `error` that names the file or the field and what was expected.
+ */
+#ifndef KVC_REPORTS_RESULT_H
+#define KVC_REPORTS_RESULT_H
+
+#include <cjson/cJSON.h>
+#include <stddef.h>
+
+#define KVC_RESULT_SCHEMA "kvconform-result/1"
+#define KVC_RESULT_BYTES_MAX ((size_t)256 << 20) /* size of a file that is read */
+enum {
+    KVC_RESULT_DEPTH_MAX = 64,         /* nesting of a file that is read */
+    KVC_RESULT_VALUES_MAX = 16000000,  /* values of a file that is read: bounds the memory it may take */
+    KVC_RESULT_RUNS_MAX = 10000,       /* entries of `runs` */
+    KVC_RESULT_FINDINGS_MAX = 10000,   /* entries of `findings` of one run */
+    KVC_RESULT_WORD_MAX = 200,         /* bytes of a name */
+    KVC_RESULT_TEXT_MAX = 1024 * 1024, /* bytes of a script or an error text */
+    KVC_RESULT_TOKENS_MAX = 117649     /* entries of a row of tokens */
+};
+
+/* Judges a whole document: types, words, bounds, what must agree, and `finished`. Unknown fields are ignored. */
+int kvc_result_check(const cJSON *result, char *error, size_t error_size);
+
+/*
+ * Reads ("-": standard input), parses and checks a file. *out is for the caller to free with cJSON_Delete; NULL on
+ * failure.
+ */
+int kvc_result_read_file(const char *path, cJSON **out, char *error, size_t error_size);
+/* The same for text in memory; `name` stands for the path in errors. `text` has a NUL at text[size]. */
+int kvc_result_parse(const char *name, const char *text, size_t size, cJSON **out, char *error, size_t error_size);
+
+/* Writes a result ("-": standard output), as kvc_report_file_write does. Does not check it. */
+int kvc_result_write_file(const char *path, const cJSON *result, char *error, size_t error_size);
+
+#endif
