@@ -1,0 +1,339 @@
+#include "reference/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reference/values.h"
+#include "reference/view.h"
+
+enum { ROOM_AT_FIRST = 256 };
+
+int kvc_model_open(kvc_model *model, const kvc_plan *plan)
+{
+    memset(model, 0, sizeof *model);
+    model->token = malloc(ROOM_AT_FIRST * sizeof *model->token);
+    model->room = ROOM_AT_FIRST;
+    if (model->token == NULL)
+        return 0;
+    kvc_model_start(model, plan, NULL);
+    return 1;
+}
+
+/* What a cache forgets when it is reset: everything but its settings. */
+static void forget(kvc_model *model)
+{
+    model->length = 0;
+    model->appended = 0;
+    model->used = 0;
+    model->recording_since_first = model->recording;
+    model->cropped = 0;
+    memset(model->slot, 0, (size_t)model->plan->slots * sizeof model->slot[0]);
+}
+
+void kvc_model_start(kvc_model *model, const kvc_plan *plan, const int32_t *numbers)
+{
+    model->plan = plan;
+    model->numbers = numbers;
+    model->rows = plan->params.batch;
+    model->next = 0;
+    model->recording = 0;
+    model->was_reset = 0;
+    forget(model);
+}
+
+void kvc_model_close(kvc_model *model)
+{
+    free(model->token);
+    memset(model, 0, sizeof *model);
+}
+
+int32_t kvc_model_number(const kvc_model *model, int32_t index)
+{
+    int32_t count = model->next + index;
+
+    return (model->numbers != NULL ? model->numbers[count] : count) % KVC_TOKENS_MAX;
+}
+
+static void find_situation(const kvc_model *model, const kvc_op *op, kvc_situation *situation)
+{
+    int boundary = kvc_plan_boundary(model->plan);
+
+    situation->held = (uint8_t)(model->length > 0 ? 2 : model->used);
+    situation->reached = (uint8_t)(boundary == 0 ? 0 : model->length < boundary ? 1 : model->length == boundary ? 2 : 3);
+    situation->recording = (uint8_t)(!model->recording ? 0 : model->recording_since_first ? 1 : 2);
+    situation->cropped = (uint8_t)model->cropped;
+    situation->ask = KVC_ASK_NOTHING;
+    if (op->kind != KVC_CROP)
+        return;
+    if (op->n > 0)
+        situation->ask = KVC_ASK_POSITIVE;
+    else if (op->n == 0)
+        situation->ask = KVC_ASK_ZERO;
+    else if (-(int64_t)op->n > model->length)
+        situation->ask = KVC_ASK_OVER;
+    else
+        situation->ask = (uint8_t)(-(int64_t)op->n == model->length ? KVC_ASK_ALL : KVC_ASK_PART);
+}
+
+static void expect_append(const kvc_model *model, const kvc_op *op, kvc_expectation *out)
+{
+    const kvc_plan *plan = model->plan;
+    int64_t length = (int64_t)model->length + op->n;
+
+    out->rule = plan->rules.rule[KVC_CONTRACT_OVERFLOW];
+    if (op->n < 0 || length > KVC_TOKENS_MAX) {
+        out->unspecified = 1;
+        return;
+    }
+    for (int at = 0; at < plan->slots; at++) {
+        kvc_view_rule rule = plan->slot[at].view->rule;
+        const kvc_contract_rule *overflow = kvc_slot_rule(model, at, KVC_CONTRACT_OVERFLOW);
+        if (length <= plan->params.capacity)
+            continue;
+        if (rule == KVC_RULE_FIXED && overflow->value == KVC_OVERFLOW_REFUSE) {
+            out->verdict = KVC_MUST_REFUSE;
+            out->rule = overflow;
+        } else if (rule == KVC_RULE_FIXED) {
+            out->unspecified = 1;
+        } else if (rule == KVC_RULE_FIXED_WINDOW && plan->params.capacity <= plan->params.window) {
+            /* The buffer is the whole cache then: no text says that it slides. */
+            out->unspecified = 1;
+        }
+    }
+}
+
+static void merge(kvc_expectation *out, kvc_verdict verdict, const kvc_contract_rule *rule)
+{
+    if (verdict > out->verdict) {
+        out->verdict = verdict;
+        out->rule = rule;
+    }
+}
+
+static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectation *out)
+{
+    const kvc_plan *plan = model->plan;
+
+    for (int layer = 0; layer < plan->layers; layer++) {
+        const kvc_contract_rule *const *rule = plan->layer[layer].rules.rule;
+        if (rule[KVC_CONTRACT_CROP]->value == KVC_CROP_REFUSE)
+            merge(out, KVC_MUST_REFUSE, rule[KVC_CONTRACT_CROP]);
+        if (op->n > 0 && rule[KVC_CONTRACT_CROP_POSITIVE]->value == KVC_POSITIVE_REFUSE)
+            merge(out, KVC_MUST_REFUSE, rule[KVC_CONTRACT_CROP_POSITIVE]);
+    }
+    {
+        const kvc_contract_rule *const *rule = plan->rules.rule;
+        if (rule[KVC_CONTRACT_CROP]->value == KVC_CROP_REFUSE)
+            merge(out, KVC_MUST_REFUSE, rule[KVC_CONTRACT_CROP]);
+        if (out->rule == NULL)
+            out->rule = op->n > 0    ? rule[KVC_CONTRACT_CROP_POSITIVE]
+                        : op->n == 0 ? rule[KVC_CONTRACT_CROP_ZERO]
+                        : out->situation.ask == KVC_ASK_OVER ? rule[KVC_CONTRACT_CROP_OVER]
+                                                             : rule[KVC_CONTRACT_CROP];
+        if (rule[KVC_CONTRACT_CROP]->value == KVC_CROP_IGNORED) {
+            out->leave = 1;
+            out->target = model->length;
+            return;
+        }
+    }
+    out->target = model->length;
+    if (op->n > 0) {
+        out->target = kvc_smaller(model->length, op->n);
+    } else if (op->n < 0) {
+        out->target = (int32_t)(-(int64_t)op->n >= model->length ? 0 : model->length + op->n);
+    } else {
+        unsigned zero = plan->layer[0].rules.rule[KVC_CONTRACT_CROP_ZERO]->value;
+        if (zero == KVC_ZERO_EMPTY)
+            out->target = 0;
+        out->trim = 1;
+    }
+    out->removed = model->length - out->target;
+    if (!model->used) {
+        for (int layer = 0; layer < plan->layers; layer++) {
+            const kvc_contract_rule *unused = plan->layer[layer].rules.rule[KVC_CONTRACT_CROP_UNUSED];
+            if (unused->value == KVC_UNUSED_EITHER)
+                merge(out, KVC_EITHER, unused);
+            else if (out->verdict == KVC_DO)
+                out->rule = unused;
+        }
+    }
+    for (int at = 0; at < plan->slots; at++) {
+        const kvc_view_kind *kind = kvc_view_kind_of(plan->slot[at].view->rule);
+        const kvc_contract_rule *rule = out->rule;
+        kvc_verdict verdict = kind->crop != NULL ? kind->crop(model, at, out, &rule) : KVC_DO;
+        /* A cache that was never used has no state that could be lost: refusing is documented, doing nothing is right. */
+        if (!model->used && verdict == KVC_MUST_REFUSE)
+            verdict = KVC_EITHER;
+        merge(out, verdict, rule);
+    }
+}
+
+void kvc_model_expect(const kvc_model *model, const kvc_op *op, kvc_expectation *out)
+{
+    memset(out, 0, sizeof *out);
+    find_situation(model, op, &out->situation);
+    switch ((kvc_op_kind)op->kind) {
+    case KVC_APPEND:
+        expect_append(model, op, out);
+        return;
+    case KVC_CROP:
+        expect_crop(model, op, out);
+        return;
+    case KVC_RESET:
+    case KVC_REORDER:
+    case KVC_SELECT:
+    case KVC_REPEAT:
+        out->rule = model->plan->rules.rule[KVC_CONTRACT_BATCH_OPS];
+        return;
+    case KVC_RECORD:
+        out->rule = model->plan->rules.rule[KVC_CONTRACT_RECORD];
+        return;
+    }
+    out->rule = model->plan->rules.rule[KVC_CONTRACT_CROP];
+    out->unspecified = 1;
+}
+
+static int commit_append(kvc_model *model, int32_t count)
+{
+    int32_t length = model->length + count;
+
+    if (length > model->room) {
+        int32_t room = model->room;
+        kvc_token *larger;
+        while (room < length)
+            room *= 2;
+        larger = realloc(model->token, (size_t)room * sizeof *larger);
+        if (larger == NULL)
+            return 0;
+        model->token = larger;
+        model->room = room;
+    }
+    if (!model->used)
+        model->recording_since_first = model->recording;
+    for (int32_t at = 0; at < count; at++) {
+        static const kvc_token fresh = {0, {0, 1, 2, 3, 4, 5, 6, 7}};
+        kvc_token *token = &model->token[model->length + at];
+        *token = fresh;
+        token->number = kvc_model_number(model, at);
+    }
+    model->length = length;
+    model->appended = count;
+    model->used = model->used || count > 0;
+    for (int at = 0; at < model->plan->slots; at++) {
+        const kvc_view_kind *kind = kvc_view_kind_of(model->plan->slot[at].view->rule);
+        model->slot[at].held_before = model->slot[at].held;
+        if (kind->appended != NULL && count > 0)
+            kind->appended(model, at);
+    }
+    return 1;
+}
+
+static void commit_crop(kvc_model *model, const kvc_expectation *crop)
+{
+    if (crop->leave) {
+        for (int at = 0; at < model->plan->slots; at++)
+            model->slot[at].unjudged = 1;
+        return;
+    }
+    model->length = crop->target;
+    for (int at = 0; at < model->plan->slots; at++) {
+        const kvc_view_kind *kind = kvc_view_kind_of(model->plan->slot[at].view->rule);
+        if (kind->cropped != NULL)
+            kind->cropped(model, at, crop);
+    }
+}
+
+/* Row i becomes what row rows[i] was, everywhere. */
+static void move_rows(kvc_model *model, const uint8_t *rows, int32_t count)
+{
+    for (int32_t at = 0; at < model->length; at++) {
+        kvc_token before = model->token[at];
+        for (int32_t row = 0; row < count; row++)
+            model->token[at].origin[row] = before.origin[rows[row]];
+    }
+    for (int at = 0; at < model->plan->slots; at++) {
+        kvc_slot_state before = model->slot[at];
+        for (int32_t row = 0; row < count; row++) {
+            model->slot[at].fold[row] = before.fold[rows[row]];
+            model->slot[at].fold_row[row] = before.fold_row[rows[row]];
+        }
+    }
+    model->rows = count;
+}
+
+int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *expectation, int refused)
+{
+    uint8_t rows[KVC_ROWS_MAX];
+    int good = 1;
+
+    model->appended = 0;
+    if (op->kind != KVC_CROP && op->kind != KVC_RECORD)
+        model->cropped = 0;
+    if (refused) {
+        if (op->kind == KVC_APPEND)
+            model->next += op->n;
+        return 1;
+    }
+    switch ((kvc_op_kind)op->kind) {
+    case KVC_APPEND:
+        good = commit_append(model, op->n);
+        model->next += op->n;
+        break;
+    case KVC_CROP:
+        commit_crop(model, expectation);
+        model->cropped = 1;
+        break;
+    case KVC_RESET:
+        forget(model);
+        model->was_reset = 1;
+        break;
+    case KVC_REORDER:
+    case KVC_SELECT:
+        move_rows(model, op->rows, op->count);
+        break;
+    case KVC_REPEAT:
+        for (int32_t row = 0; row < model->rows * op->n && row < KVC_ROWS_MAX; row++)
+            rows[row] = (uint8_t)(row / op->n);
+        move_rows(model, rows, kvc_smaller(model->rows * op->n, KVC_ROWS_MAX));
+        break;
+    case KVC_RECORD:
+        model->recording = op->n != 0;
+        if (!model->recording || !model->used)
+            model->recording_since_first = model->recording;
+        break;
+    }
+    return good;
+}
+
+int kvc_situation_code(const kvc_situation *situation)
+{
+    return (((situation->held * 4 + situation->reached) * 3 + situation->recording) * 6 + situation->ask) * 2 +
+           situation->cropped;
+}
+
+void kvc_situation_from_code(int code, kvc_situation *situation)
+{
+    situation->cropped = (uint8_t)(code % 2);
+    code /= 2;
+    situation->ask = (uint8_t)(code % 6);
+    code /= 6;
+    situation->recording = (uint8_t)(code % 3);
+    code /= 3;
+    situation->reached = (uint8_t)(code % 4);
+    situation->held = (uint8_t)(code / 4 % 3);
+}
+
+const char *kvc_situation_text(const kvc_situation *situation, char *buffer, size_t size)
+{
+    static const char *const held[] = {"never used", "empty again", "holding tokens"};
+    static const char *const reached[] = {"", ", below its boundary", ", at its boundary", ", past its boundary"};
+    static const char *const recording[] = {"", ", recording", ", recording switched on late"};
+    static const char *const ask[] = {"",          ", asked for nothing",        ", asked for some",
+                                      ", asked for all", ", asked for more than there is", ", asked with a positive number"};
+
+    (void)snprintf(buffer, size, "%s%s%s%s%s", held[situation->held % 3], reached[situation->reached % 4],
+                   recording[situation->recording % 3], situation->cropped ? ", just cropped" : "",
+                   ask[situation->ask % 6]);
+    return buffer;
+}

@@ -1,0 +1,99 @@
+/*
+ * The reference model: the token log of one cache, and what the contract says about the next op.
+ *
+ * It never sees a subject. It is told each op and whether the subject refused it.
+ */
+#ifndef KVC_REFERENCE_MODEL_H
+#define KVC_REFERENCE_MODEL_H
+
+#include <stdint.h>
+
+#include "reference/plan.h"
+
+typedef struct kvc_token {
+    int32_t number;
+    uint8_t origin[KVC_ROWS_MAX]; /* for each row now, the row into which the token was appended */
+} kvc_token;
+
+/* What the model knows of one tensor beside the log. */
+typedef struct kvc_slot_state {
+    int32_t held;        /* the oldest token (index into the log) that the tensor must still hold */
+    int32_t held_before; /* the same before the last append */
+    int unjudged;        /* documented to be left alone: not judged until the next reset */
+    int set;             /* constant: it was set; folded: it was written */
+    int32_t fold[KVC_ROWS_MAX];      /* folded: the fold number of each row */
+    uint8_t fold_row[KVC_ROWS_MAX];  /* and the row it was written in; also used by constants */
+} kvc_slot_state;
+
+typedef struct kvc_model {
+    const kvc_plan *plan;
+    kvc_token *token; /* owned */
+    int32_t room;
+    int32_t length; /* tokens in the cache */
+    int32_t rows;
+    int32_t next; /* token numbers that were used up */
+    int32_t appended; /* tokens of the last append, 0 after any other op */
+    const int32_t *numbers; /* NULL, or the number of each token in the order of appending; not owned */
+    int used;           /* appended to since it was made or reset */
+    int recording;
+    int recording_since_first; /* recording was on at the first append and has been since */
+    int cropped;        /* the last op was a crop */
+    int was_reset;      /* a reset came before */
+    kvc_slot_state slot[KVC_SLOTS_MAX];
+} kvc_model;
+
+typedef enum kvc_verdict {
+    KVC_DO = 0,     /* must be done */
+    KVC_EITHER,     /* may be done, exactly, or refused */
+    KVC_MUST_REFUSE
+} kvc_verdict;
+
+/* What a crop's argument asks for. */
+typedef enum kvc_ask {
+    KVC_ASK_NOTHING = 0, /* no crop */
+    KVC_ASK_ZERO,
+    KVC_ASK_PART,
+    KVC_ASK_ALL,
+    KVC_ASK_OVER, /* more than there is */
+    KVC_ASK_POSITIVE
+} kvc_ask;
+
+/* Where the cache stands before an op, by the model alone. */
+typedef struct kvc_situation {
+    uint8_t held;     /* 0 never used, 1 empty again, 2 holding tokens */
+    uint8_t reached;  /* 0 no boundary, 1 below the smallest window or capacity, 2 at it, 3 past it */
+    uint8_t recording; /* 0 off, 1 since the first append, 2 switched on late */
+    uint8_t ask;      /* kvc_ask */
+    uint8_t cropped;  /* just cropped */
+} kvc_situation;
+
+typedef struct kvc_expectation {
+    kvc_verdict verdict;
+    const kvc_contract_rule *rule; /* the rule that decides; never NULL */
+    int unspecified;               /* no contract says what happens: such an op is not generated */
+    int32_t target;                /* length after a crop */
+    int32_t removed;               /* tokens that a crop removes */
+    int trim;                      /* a crop also gives back recorded extra state */
+    int leave;                     /* a crop that is documented to do nothing */
+    kvc_situation situation;
+} kvc_expectation;
+
+/* Makes an empty model of `plan`, which must live longer. Returns 1, or 0 when memory is short. */
+int kvc_model_open(kvc_model *model, const kvc_plan *plan);
+/* Empties it for a new sequence; keeps its memory. */
+void kvc_model_start(kvc_model *model, const kvc_plan *plan, const int32_t *numbers);
+void kvc_model_close(kvc_model *model);
+/* What the contract says about `op` now. */
+void kvc_model_expect(const kvc_model *model, const kvc_op *op, kvc_expectation *expectation);
+/* The op was done (refused 0) or refused (1). Returns 1, or 0 when memory is short. */
+int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *expectation, int refused);
+/* Number of the token that stands `index` places after the last used one. */
+int32_t kvc_model_number(const kvc_model *model, int32_t index);
+/* "crop on a full window, recording" and the like; written to `buffer`. */
+const char *kvc_situation_text(const kvc_situation *situation, char *buffer, size_t size);
+/* A number for each situation, for tables; below KVC_SITUATIONS. */
+enum { KVC_SITUATIONS = 3 * 4 * 3 * 6 * 2 };
+int kvc_situation_code(const kvc_situation *situation);
+void kvc_situation_from_code(int code, kvc_situation *situation);
+
+#endif

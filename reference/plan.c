@@ -1,0 +1,221 @@
+#include "reference/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int dim_is_channel(kvc_dim dim)
+{
+    return dim == KVC_DIM_KEY || dim == KVC_DIM_VALUE || dim == KVC_DIM_INDEX || dim == KVC_DIM_CHANNELS;
+}
+
+/* Size of one axis; 0 for the axes that are known only at run time. */
+static int dim_size(const kvc_params *params, kvc_dim dim)
+{
+    switch (dim) {
+    case KVC_DIM_HEADS:
+        return params->heads;
+    case KVC_DIM_ONE:
+        return 1;
+    case KVC_DIM_PLANES:
+        return KVC_PLANES;
+    case KVC_DIM_KEY:
+        return params->key_dim;
+    case KVC_DIM_VALUE:
+        return params->value_dim;
+    case KVC_DIM_INDEX:
+        return params->index_dim;
+    case KVC_DIM_CHANNELS:
+        return params->channels;
+    case KVC_DIM_BATCH:
+    case KVC_DIM_TOKENS:
+        break;
+    }
+    return 0;
+}
+
+static void find_axes(kvc_slot *slot, const kvc_params *params)
+{
+    const kvc_view_spec *view = slot->view;
+
+    slot->tokens_axis = slot->heads_axis = slot->channel_axis = -1;
+    slot->batch_axis = 0;
+    slot->heads = 1;
+    slot->channels = 1;
+    for (int axis = 0; axis < view->dims; axis++) {
+        kvc_dim dim = view->dim[axis];
+        if (dim == KVC_DIM_BATCH)
+            slot->batch_axis = axis;
+        else if (dim == KVC_DIM_TOKENS)
+            slot->tokens_axis = axis;
+        else if (dim == KVC_DIM_HEADS || dim == KVC_DIM_PLANES) {
+            slot->heads_axis = axis;
+            slot->heads = dim_size(params, dim);
+        } else if (dim_is_channel(dim)) {
+            if (slot->channel_axis < 0)
+                slot->channel_axis = axis;
+            slot->channels *= dim_size(params, dim);
+        }
+    }
+}
+
+static int add_slot(kvc_plan *plan, const kvc_view_spec *view, int layer, int state, kvc_error *error)
+{
+    kvc_slot *slot;
+    char prefix[16] = "";
+    char number[16] = "";
+
+    if (plan->slots == KVC_SLOTS_MAX) {
+        kvc_error_set(error, "%s: more than %d tensors", plan->variant, KVC_SLOTS_MAX);
+        return 0;
+    }
+    slot = &plan->slot[plan->slots++];
+    slot->view = view;
+    slot->layer = layer;
+    slot->salt = (view->salt + state) % 7;
+    slot->dtype = view->integer ? KVC_INT64 : (kvc_dtype)plan->params.dtype;
+    if (plan->spec->layers > 0)
+        (void)snprintf(prefix, sizeof prefix, "layer%d.", layer);
+    if (view->numbered)
+        (void)snprintf(number, sizeof number, "%d", state);
+    (void)snprintf(slot->name, sizeof slot->name, "%s%s%s", prefix, view->name, number);
+    (void)snprintf(slot->returned_name, sizeof slot->returned_name, "%sreturned.%s%s", prefix, view->name, number);
+    find_axes(slot, &plan->params);
+    return 1;
+}
+
+static int add_views(kvc_plan *plan, const kvc_spec *spec, int layer, unsigned parts, kvc_error *error)
+{
+    for (int at = 0; at < spec->views; at++) {
+        const kvc_view_spec *view = &spec->view[at];
+        int count = view->numbered ? plan->params.states : 1;
+        if (view->part >= 0 && (parts & (1u << view->part)) == 0)
+            continue;
+        for (int state = 0; state < count; state++) {
+            if (!add_slot(plan, view, layer, state, error))
+                return 0;
+        }
+    }
+    return 1;
+}
+
+static unsigned offered_ops(unsigned ops, const kvc_rules *rules)
+{
+    unsigned batch = 1u << KVC_REORDER | 1u << KVC_SELECT | 1u << KVC_REPEAT;
+
+    ops &= ~batch | rules->rule[KVC_CONTRACT_BATCH_OPS]->value;
+    if (rules->rule[KVC_CONTRACT_CROP]->value == KVC_CROP_ABSENT)
+        ops &= ~(1u << KVC_CROP);
+    if (rules->rule[KVC_CONTRACT_RECORD]->value == KVC_RECORD_ABSENT)
+        ops &= ~(1u << KVC_RECORD);
+    return ops;
+}
+
+static int add_layers(const kvc_catalogue *catalogue, const kvc_contract *contract, kvc_plan *plan, kvc_error *error)
+{
+    const char *rest = plan->layer_words;
+    unsigned record = 0;
+
+    while (*rest != '\0') {
+        char name[KVC_SPEC_NAME_MAX];
+        size_t length = strcspn(rest, "+");
+        kvc_layer *layer = &plan->layer[plan->layers];
+        if (plan->layers == KVC_PLAN_LAYERS_MAX || length >= sizeof name) {
+            kvc_error_set(error, "%s: layers \"%s\": expected at most %d variants", plan->variant, plan->layer_words,
+                          KVC_PLAN_LAYERS_MAX);
+            return 0;
+        }
+        memcpy(name, rest, length);
+        name[length] = '\0';
+        layer->spec = kvc_catalogue_spec(catalogue, plan->spec->subject, name);
+        if (layer->spec == NULL || layer->spec->layers > 0) {
+            kvc_error_set(error, "%s: layers \"%s\": \"%s\" has no spec of a single layer", plan->variant,
+                          plan->layer_words, name);
+            return 0;
+        }
+        kvc_catalogue_rules(catalogue, contract, name, &layer->rules);
+        {
+            unsigned offered = offered_ops(layer->spec->ops, &layer->rules);
+            record |= offered & 1u << KVC_RECORD;
+            plan->ops &= offered | 1u << KVC_RECORD;
+        }
+        if (!add_views(plan, layer->spec, plan->layers, layer->spec->parts > 0 ? layer->spec->part_mask[0] : 0, error))
+            return 0;
+        plan->layers++;
+        rest += length + (rest[length] == '+');
+    }
+    /* A container hands recording to those of its layers that know it. */
+    plan->ops &= record | ~(1u << KVC_RECORD);
+    return 1;
+}
+
+int kvc_plan_make(const kvc_catalogue *catalogue, const kvc_contract *contract, const kvc_spec *spec,
+                  const char *variant, const kvc_params *params, kvc_plan *plan, kvc_error *error)
+{
+    unsigned parts = 0;
+
+    memset(plan, 0, sizeof *plan);
+    plan->spec = spec;
+    plan->params = *params;
+    (void)snprintf(plan->variant, sizeof plan->variant, "%s", variant);
+    plan->parts = plan->layer_words = "";
+    if ((spec->parts > 0 && (params->parts < 0 || params->parts >= spec->parts)) ||
+        (spec->layers > 0 && (params->layers < 0 || params->layers >= spec->layers))) {
+        kvc_error_set(error, "%s: the spec has no such choice of parts or layers", variant);
+        return 0;
+    }
+    if (spec->parts > 0) {
+        plan->parts = spec->part_choice[params->parts];
+        parts = spec->part_mask[params->parts];
+    }
+    kvc_catalogue_rules(catalogue, contract, spec->variant, &plan->rules);
+    plan->ops = offered_ops(spec->ops, &plan->rules);
+    if (spec->layers > 0) {
+        plan->layer_words = spec->layer_choice[params->layers];
+        return add_layers(catalogue, contract, plan, error);
+    }
+    plan->layers = 1;
+    plan->layer[0].spec = spec;
+    plan->layer[0].rules = plan->rules;
+    return add_views(plan, spec, 0, parts, error);
+}
+
+int kvc_plan_has_op(const kvc_plan *plan, kvc_op_kind kind)
+{
+    return (plan->ops & (1u << kind)) != 0;
+}
+
+int kvc_plan_boundary(const kvc_plan *plan)
+{
+    int boundary = 0;
+
+    for (int at = 0; at < plan->slots; at++) {
+        int size = 0;
+        switch (plan->slot[at].view->rule) {
+        case KVC_RULE_WINDOW:
+            size = plan->params.window;
+            break;
+        case KVC_RULE_LAST:
+            size = plan->params.kernel;
+            break;
+        case KVC_RULE_FIXED:
+        case KVC_RULE_RING:
+            size = plan->params.capacity;
+            break;
+        case KVC_RULE_FIXED_WINDOW:
+            size = plan->params.capacity < plan->params.window ? plan->params.capacity : plan->params.window;
+            break;
+        case KVC_RULE_BLOCKS:
+        case KVC_RULE_BLOCK_REST:
+            size = plan->params.block;
+            break;
+        case KVC_RULE_ALL:
+        case KVC_RULE_FOLDED:
+        case KVC_RULE_CONSTANT:
+        case KVC_RULE_OPAQUE:
+            break;
+        }
+        if (size > 0 && (boundary == 0 || size < boundary))
+            boundary = size;
+    }
+    return boundary;
+}

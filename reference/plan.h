@@ -1,0 +1,53 @@
+/*
+ * A plan: one variant with one set of parameters under one contract, worked out into the tensors it must show.
+ */
+#ifndef KVC_REFERENCE_PLAN_H
+#define KVC_REFERENCE_PLAN_H
+
+#include "reference/catalogue.h"
+
+enum { KVC_PLAN_LAYERS_MAX = 8, KVC_SLOTS_MAX = 48, KVC_SLOT_NAME_MAX = 96 };
+
+/* One tensor that the cache stores, and what appends return for it. */
+typedef struct kvc_slot {
+    char name[KVC_SLOT_NAME_MAX];          /* "layer0.keys" */
+    char returned_name[KVC_SLOT_NAME_MAX]; /* "layer0.returned.keys" */
+    const kvc_view_spec *view;
+    int layer;
+    int salt;
+    kvc_dtype dtype;
+    int heads;    /* heads, planes or 1 */
+    int channels; /* product of the channel axes */
+    int tokens_axis;  /* -1 for none */
+    int batch_axis;
+    int heads_axis;   /* -1 for none */
+    int channel_axis; /* first channel axis, -1 for none */
+} kvc_slot;
+
+typedef struct kvc_layer {
+    const kvc_spec *spec;
+    kvc_rules rules;
+} kvc_layer;
+
+typedef struct kvc_plan {
+    const kvc_spec *spec;
+    char variant[KVC_SPEC_NAME_MAX]; /* with the fault's name, if there is one */
+    kvc_params params;
+    kvc_rules rules; /* of the variant itself */
+    unsigned ops;    /* bit 1 << kvc_op_kind: what spec and contract offer */
+    const char *parts;       /* the words that the parameters choose, or "" */
+    const char *layer_words;
+    int layers;
+    kvc_layer layer[KVC_PLAN_LAYERS_MAX];
+    int slots;
+    kvc_slot slot[KVC_SLOTS_MAX];
+} kvc_plan;
+
+/* Returns 1, or 0 with *error set when a layer has no spec, a choice does not exist or there are too many tensors. */
+int kvc_plan_make(const kvc_catalogue *catalogue, const kvc_contract *contract, const kvc_spec *spec,
+                  const char *variant, const kvc_params *params, kvc_plan *plan, kvc_error *error);
+int kvc_plan_has_op(const kvc_plan *plan, kvc_op_kind kind);
+/* The size at which the cache changes behaviour (window, kernel, capacity, block), the smallest of them; 0 for none. */
+int kvc_plan_boundary(const kvc_plan *plan);
+
+#endif

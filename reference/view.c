@@ -1,0 +1,123 @@
+#include "reference/view.h"
+
+#include "reference/values.h"
+
+const kvc_view_kind *kvc_view_kind_of(kvc_view_rule rule)
+{
+    switch (rule) {
+    case KVC_RULE_ALL:
+        return &kvc_view_all;
+    case KVC_RULE_WINDOW:
+        return &kvc_view_window;
+    case KVC_RULE_LAST:
+        return &kvc_view_last;
+    case KVC_RULE_FOLDED:
+        return &kvc_view_folded;
+    case KVC_RULE_FIXED:
+        return &kvc_view_fixed;
+    case KVC_RULE_FIXED_WINDOW:
+        return &kvc_view_fixed_window;
+    case KVC_RULE_RING:
+        return &kvc_view_ring;
+    case KVC_RULE_BLOCKS:
+        return &kvc_view_blocks;
+    case KVC_RULE_BLOCK_REST:
+        return &kvc_view_block_rest;
+    case KVC_RULE_CONSTANT:
+        return &kvc_view_constant;
+    case KVC_RULE_OPAQUE:
+        return &kvc_view_opaque;
+    }
+    return &kvc_view_opaque;
+}
+
+/* A window that is kept in a static buffer hands the buffer out until it overflows, then what was held and what is new. */
+static void returned_buffer(const kvc_model *model, int slot, kvc_extent *extent)
+{
+    const kvc_params *params = &model->plan->params;
+    int32_t cells;
+
+    if (model->plan->slot[slot].view->rule != KVC_RULE_FIXED_WINDOW) {
+        extent->width = params->capacity;
+        return;
+    }
+    cells = kvc_smaller(params->capacity, params->window);
+    if (model->length <= cells) {
+        extent->width = cells;
+        return;
+    }
+    extent->first_min = kvc_larger(0, model->length - model->appended - cells);
+    extent->first_max = kvc_larger(0, model->length - model->appended - (cells - 1));
+}
+
+int kvc_view_returned(const kvc_model *model, int slot, kvc_extent *extent)
+{
+    const kvc_slot *place = &model->plan->slot[slot];
+    kvc_returned returned = place->view->returned;
+
+    if (returned == KVC_RETURNS_NONE)
+        return 0;
+    *extent = (kvc_extent){.kind = KVC_CELL_TOKEN, .end = model->length, .width = -1};
+    if (returned == KVC_RETURNS_HELD_AND_NEW &&
+        kvc_slot_rule(model, slot, KVC_CONTRACT_RETURNS)->value == KVC_CONVOLUTION_HELD)
+        returned = KVC_RETURNS_HELD;
+    switch (returned) {
+    case KVC_RETURNS_NONE:
+    case KVC_RETURNS_ALL:
+        break;
+    case KVC_RETURNS_WINDOW:
+        extent->first_min = extent->first_max =
+            kvc_larger(model->slot[slot].held_before, model->length - (model->plan->params.window - 1 + model->appended));
+        if (extent->first_min < 0)
+            extent->first_min = extent->first_max = 0;
+        if (place->view->keeps_window && extent->first_min > model->slot[slot].held_before)
+            extent->first_min--;
+        break;
+    case KVC_RETURNS_HELD_AND_NEW:
+        extent->first_min = extent->first_max = model->slot[slot].held_before;
+        extent->zeros_left = place->view->rule == KVC_RULE_LAST;
+        break;
+    case KVC_RETURNS_HELD:
+    case KVC_RETURNS_STATE:
+        kvc_view_kind_of(place->view->rule)->stored(model, slot, extent);
+        break;
+    case KVC_RETURNS_BUFFER:
+        returned_buffer(model, slot, extent);
+        break;
+    }
+    return 1;
+}
+
+void kvc_view_cell(const kvc_model *model, int slot, const kvc_extent *extent, int32_t cell, int row, int32_t *number,
+                   int *origin)
+{
+    const kvc_slot_state *state = &model->slot[slot];
+
+    switch (extent->kind) {
+    case KVC_CELL_TOKEN:
+        *number = model->token[cell].number;
+        *origin = model->token[cell].origin[row];
+        return;
+    case KVC_CELL_BLOCK: {
+        int32_t block = model->plan->params.block;
+        *number = 0;
+        for (int32_t at = cell * block; at < (cell + 1) * block; at++)
+            *number = kvc_value_fold(*number, model->token[at].number);
+        /* The entry is written by the append that closes the block. */
+        *origin = model->token[(cell + 1) * block - 1].origin[row];
+        return;
+    }
+    case KVC_CELL_CONSTANT:
+        *number = cell;
+        *origin = state->fold_row[row];
+        return;
+    case KVC_CELL_FOLD:
+        *number = state->fold[row];
+        *origin = state->fold_row[row];
+        return;
+    case KVC_CELL_UNKNOWN:
+        break;
+    }
+    *number = 0;
+    *origin = 0;
+}

@@ -1,0 +1,54 @@
+/*
+ * The newest window - 1 tokens between calls; while recording, all that was held when recording began or at the last crop, and
+ * all since. A crop gives back exactly what a fresh cache would hold, or refuses.
+ */
+#include "reference/view.h"
+
+static int32_t kept(const kvc_model *model)
+{
+    return model->plan->params.window - 1;
+}
+
+static void appended(kvc_model *model, int slot)
+{
+    if (!model->recording)
+        model->slot[slot].held = kvc_larger(model->slot[slot].held, model->length - kept(model));
+}
+
+static kvc_verdict crop(const kvc_model *model, int slot, const kvc_expectation *asked,
+                        const kvc_contract_rule **rule)
+{
+    const kvc_contract_rule *unrecorded = kvc_slot_rule(model, slot, KVC_CONTRACT_UNRECORDED);
+    int reached = model->length >= model->plan->params.window;
+
+    if (reached && !model->recording && unrecorded->value == KVC_UNRECORDED_REFUSE) {
+        *rule = unrecorded;
+        return KVC_MUST_REFUSE;
+    }
+    /* Past the window "keep the first n" is not what a rollback means: it may refuse that. */
+    if (reached && asked->situation.ask == KVC_ASK_POSITIVE)
+        return KVC_EITHER;
+    if (asked->target == 0 || kvc_larger(0, asked->target - kept(model)) >= model->slot[slot].held)
+        return KVC_DO;
+    *rule = unrecorded;
+    return KVC_MUST_REFUSE;
+}
+
+static void cropped(kvc_model *model, int slot, const kvc_expectation *asked)
+{
+    int32_t needed = kvc_larger(0, model->length - kept(model));
+    int trim = asked->trim && kvc_slot_rule(model, slot, KVC_CONTRACT_CROP_ZERO)->value == KVC_ZERO_SHRINK;
+
+    if (trim || asked->removed > 0)
+        model->slot[slot].held = needed;
+}
+
+static void stored(const kvc_model *model, int slot, kvc_extent *extent)
+{
+    extent->end = model->length;
+    extent->first_min = extent->first_max = model->slot[slot].held;
+    if (model->plan->slot[slot].view->keeps_window && extent->first_min > 0)
+        extent->first_min--;
+}
+
+const kvc_view_kind kvc_view_window = {appended, crop, cropped, stored};
