@@ -1,0 +1,63 @@
+/*
+ * Comparing a tensor with what its view says, and reading back which tokens it holds.
+ */
+#ifndef KVC_REFERENCE_CHECK_H
+#define KVC_REFERENCE_CHECK_H
+
+#include "reference/encoder.h"
+#include "reference/tensor.h"
+#include "reference/view.h"
+
+/* In what way an observation differs from what was expected. */
+typedef enum kvc_deviation {
+    KVC_AS_EXPECTED = 0,
+    KVC_MISSING,      /* the tensor does not exist */
+    KVC_WRONG_DTYPE,
+    KVC_WRONG_SHAPE,  /* another axis than the tokens' */
+    KVC_SHORT,        /* tokens are missing */
+    KVC_LONG,         /* tokens too many, all of them still in the sequence */
+    KVC_STALE,        /* tokens that were removed */
+    KVC_WRONG_ORDER,
+    KVC_WRONG_ROW,    /* tokens of another batch row */
+    KVC_WRONG_HEAD,
+    KVC_WRONG_VALUE,  /* elements that belong to no token */
+    KVC_NEGATIVE,     /* a negative number */
+    KVC_TOO_LOW,
+    KVC_TOO_HIGH,
+    KVC_NOT_REFUSED,  /* done, though it must be refused */
+    KVC_REFUSED,      /* refused, though it must be done */
+    KVC_WRONG_ERROR,  /* refused with an undocumented kind of error */
+    KVC_CHANGED,      /* changed by an op that was refused */
+    KVC_MOVED,        /* another address */
+    KVC_WRITTEN,      /* an input or an earlier return was written to */
+    KVC_DIFFERS,      /* two runs that must agree do not */
+    KVC_CRASHED,
+    KVC_HUNG,
+    KVC_SWELLED       /* passed its memory limit */
+} kvc_deviation;
+enum { KVC_DEVIATIONS = 24 };
+
+/* "stale tokens" */
+const char *kvc_deviation_text(kvc_deviation deviation);
+
+/* Number of elements, or -1 for a shape that is not sane. */
+int64_t kvc_tensor_elements(const kvc_tensor *tensor);
+/* Compares; the result is exact, the kind of deviation is worked out only when there is one. */
+kvc_deviation kvc_check_tensor(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
+                               const kvc_tensor *tensor);
+
+/* One cell of a tensor, read back. */
+typedef struct kvc_cell {
+    int known; /* 1: token, row and head are set. 0: its elements belong to none. -1: all zero */
+    int32_t token;
+    int row;
+    int head;
+} kvc_cell;
+
+/* Cells on the token axis (1 for a tensor without one); -1 when the tensor has not the slot's shape. */
+int64_t kvc_check_width(const kvc_plan *plan, int slot, const kvc_tensor *tensor);
+/* Reads the cell of `row` and `head`. The tensor has the slot's shape. */
+void kvc_check_read(const kvc_plan *plan, int slot, const kvc_tensor *tensor, int64_t row, int64_t head, int64_t cell,
+                    kvc_cell *out);
+
+#endif
