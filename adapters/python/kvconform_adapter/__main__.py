@@ -1,0 +1,41 @@
+"""`python -m kvconform_adapter SUBJECT`: speak the adapter protocol on standard input and output."""
+
+from __future__ import annotations
+
+import sys
+
+from kvconform_adapter.protocol import Channel, serve
+
+USAGE = """\
+usage: python -m kvconform_adapter SUBJECT
+
+Drives the caches of SUBJECT for kvconform: requests on standard input, replies on standard output (docs/protocol.md).
+
+subjects:
+  transformers    the cache layers of Hugging Face transformers 5.12 and newer; needs transformers and torch
+
+example:
+  echo '{"id": 0, "request": "hello", "protocol": 1}' | python -m kvconform_adapter transformers
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Returns the exit status: 0 when the input ended, 2 for a wrong command line."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if words in (["--help"], ["-h"]):
+        sys.stdout.write(USAGE)
+        return 0
+    if words != ["transformers"]:
+        sys.stderr.write(USAGE)
+        return 2
+    # The protocol's own descriptors are taken out of the way first: whatever the subject prints while it is
+    # imported must not land among the replies.
+    channel = Channel.take_standard_streams()
+    from kvconform_adapter.transformers_subject import TransformersSubject  # noqa: PLC0415
+
+    serve(channel, TransformersSubject())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

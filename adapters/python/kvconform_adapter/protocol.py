@@ -1,0 +1,147 @@
+"""The loop of an adapter: requests in, replies out (docs/protocol.md). Knows nothing of any subject."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from typing import Any, Protocol
+
+from kvconform_adapter.request import RequestError, RunRequest, ScriptRequest, read_run, read_script
+
+PROTOCOL = 1
+REQUEST_MAX = 1 << 20
+"""Longest request in bytes, its newline not counted."""
+REPLY_MAX = 16 << 20
+"""Longest first line of a reply in bytes."""
+RAW_MAX = 1 << 30
+"""Most raw bytes behind one reply."""
+UNKNOWN_ID = -1
+"""The id of a reply to a request whose own id cannot be read."""
+
+
+class Subject(Protocol):
+    """What is driven."""
+
+    def hello(self) -> dict[str, Any]:
+        """The fields `subject`, `version`, `environment` and `variants` of the reply to `hello`."""
+
+    def run(self, request: RunRequest) -> tuple[str, list[bytes]]:
+        """The fields after `id` and before `bytes` as JSON without its braces, and the raw data in pieces."""
+
+    def script(self, request: ScriptRequest) -> str:
+        """The stand-alone program."""
+
+
+class Channel:
+    """Two file descriptors: lines come in on one, replies go out on the other."""
+
+    def __init__(self, source: int, sink: int) -> None:
+        self.source = source
+        self.sink = sink
+        self.pending = bytearray()
+        self.skipping = False
+
+    @classmethod
+    def take_standard_streams(cls) -> Channel:
+        """Keep standard input and output for the protocol; others read nothing and print to standard error."""
+        source, sink = os.dup(0), os.dup(1)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        os.dup2(2, 1)
+        return cls(source, sink)
+
+    def read_line(self) -> bytes | None:
+        """The next line without its newline, None at the end. A line that is too long raises RequestError."""
+        while True:
+            end = self.pending.find(b"\n")
+            if end >= 0:
+                line = bytes(self.pending[:end])
+                del self.pending[: end + 1]
+                if self.skipping or len(line) > REQUEST_MAX:
+                    self.skipping = False
+                    raise RequestError(f"the request is longer than {REQUEST_MAX} bytes")
+                return line
+            if len(self.pending) > REQUEST_MAX:
+                # The rest is thrown away up to its newline, so that the next request is found again.
+                self.skipping = True
+                self.pending.clear()
+            piece = os.read(self.source, 1 << 16)
+            if not piece:
+                if self.pending or self.skipping:
+                    self.pending.clear()
+                    self.skipping = False
+                    raise RequestError("the input ended in the middle of a request")
+                return None
+            self.pending += piece
+
+    def write(self, pieces: list[bytes]) -> None:
+        """All pieces, in one call where the system takes them in one."""
+        data = memoryview(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+        while data:
+            data = data[os.write(self.sink, data) :]
+
+
+def failure(number: int, text: str) -> list[bytes]:
+    """A reply that says why there is none."""
+    return [json.dumps({"id": number, "error": text}).encode() + b"\n"]
+
+
+def answer(subject: Subject, number: int, message: dict[str, Any]) -> list[bytes]:
+    """The reply to one request in pieces: its line, then its raw data."""
+    kind = message.get("request")
+    if kind == "run":
+        body, raw = subject.run(read_run(message))
+        size = sum(map(len, raw))
+        head = f'{{"id":{number},{body},"bytes":{size}}}\n'.encode()
+        if len(head) > REPLY_MAX or size > RAW_MAX:
+            raise RequestError("the reply is too long: ask for fewer sequences at once")
+        return [head, *raw]
+    if kind == "hello":
+        if message.get("protocol") != PROTOCOL:
+            raise RequestError(f'field "protocol": this adapter speaks version {PROTOCOL} only')
+        return [json.dumps({"id": number, "protocol": PROTOCOL, **subject.hello()}).encode() + b"\n"]
+    if kind == "script":
+        return [json.dumps({"id": number, "script": subject.script(read_script(message))}).encode() + b"\n"]
+    raise RequestError('field "request": expected hello, run or script')
+
+
+def read_message(line: bytes) -> dict[str, Any]:
+    """One request as an object; its fields are not checked yet."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise RequestError(f"the request is not JSON: {str(error)[:200]}") from error
+    if not isinstance(message, dict):
+        raise RequestError("the request is not a JSON object")
+    return message
+
+
+def serve(channel: Channel, subject: Subject) -> None:
+    """Answer requests until the input ends or nobody reads the replies."""
+    while True:
+        number = UNKNOWN_ID
+        try:
+            line = channel.read_line()
+            if line is None:
+                return
+            message = read_message(line)
+            given = message.get("id")
+            if type(given) is not int or not 0 <= given < 2**53:
+                raise RequestError('field "id": expected a whole number from 0')
+            number = given
+            reply = answer(subject, number, message)
+        except RequestError as error:
+            reply = failure(number, str(error))
+        except MemoryError:
+            raise
+        except Exception as error:
+            # A fault of this program. The trace is for its authors, the sentence for the user.
+            traceback.print_exc(file=sys.stderr)
+            reply = failure(number, f"the adapter failed: {type(error).__name__}: {str(error)[:300]}")
+        try:
+            channel.write(reply)
+        except BrokenPipeError:
+            return

@@ -1,0 +1,209 @@
+"""Requests, read from JSON and checked: nothing that comes over the pipe is believed.
+
+Every fault is a `RequestError`, whose text names the field and what was expected. It becomes the `error` of the reply.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Union
+
+TOKENS_MAX = 117_649
+"""Token numbers that the value formula can tell apart: 7 to the power of 6."""
+SEQUENCES_MAX = 65_536
+OPS_MAX = 4_096
+ROWS_MAX = 1_024
+"""Rows that a batch may grow to by `repeat`."""
+
+Op = tuple[str, Union[int, tuple[int, ...], None]]
+"""Name and argument: a number, a tuple of rows, or None."""
+
+DTYPES = ("float32", "float16", "bfloat16", "float64")
+LAYOUTS = ("contiguous", "strided")
+CALLS = ("position", "keyword", "deprecated", "container", "container_keyword", "container_deprecated")
+
+
+class RequestError(Exception):
+    """The request cannot be answered: a fault of the request or of the adapter, never of the subject."""
+
+
+@dataclass(frozen=True)
+class Params:
+    """The parameters of docs/protocol.md. `window`, `capacity`, `kernel` and `block` are counted in tokens."""
+
+    batch: int = 1
+    heads: int = 1
+    key_dim: int = 8
+    value_dim: int = 8
+    index_dim: int = 8
+    channels: int = 8
+    window: int = 4
+    capacity: int = 8
+    kernel: int = 3
+    states: int = 1
+    block: int = 4
+    keep: int = 0
+    dtype: str = "float32"
+    layout: str = "contiguous"
+    call: str = "position"
+    watch: int = 0
+    parts: str = ""
+    layers: str = ""
+
+
+BOUNDS = {
+    "batch": (1, 64),
+    "heads": (1, 64),
+    "key_dim": (1, 4096),
+    "value_dim": (1, 4096),
+    "index_dim": (1, 4096),
+    "channels": (1, 4096),
+    "window": (1, 65_536),
+    "capacity": (1, 65_536),
+    "kernel": (1, 4096),
+    "states": (1, 8),
+    "block": (1, 65_536),
+    "keep": (0, 65_536),
+    "watch": (0, 1),
+}
+WORDS = {"dtype": DTYPES, "layout": LAYOUTS, "call": CALLS}
+NAMES = frozenset(field.name for field in fields(Params))
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """One `run`: for each sequence its ops, and its token numbers where they are not 0, 1, 2, ..."""
+
+    variant: str
+    params: Params
+    sequences: list[list[Op]]
+    numbers: list[list[int] | None]
+
+
+@dataclass(frozen=True)
+class ScriptRequest:
+    """One `script`: the ops up to the one at `step` are performed, then `expected` is compared."""
+
+    variant: str
+    params: Params
+    ops: list[Op]
+    step: int
+    title: str
+    law: str
+    tensor: str
+    expected: dict[str, Any]
+
+
+def read_int(value: object, name: str, low: int, high: int) -> int:
+    """`value` as a whole number between `low` and `high`; True and False are none."""
+    if type(value) is not int or not low <= value <= high:
+        raise RequestError(f'field "{name}": expected a whole number from {low} to {high}')
+    return value
+
+
+def read_text(value: object, name: str, longest: int = 1000) -> str:
+    """`value` as a text of at most `longest` characters."""
+    if not isinstance(value, str) or len(value) > longest:
+        raise RequestError(f'field "{name}": expected a text of at most {longest} characters')
+    return value
+
+
+def read_list(value: object, name: str, longest: int) -> list[Any]:
+    """`value` as a list of at most `longest` entries."""
+    if not isinstance(value, list) or len(value) > longest:
+        raise RequestError(f'field "{name}": expected a list of at most {longest} entries')
+    return value
+
+
+def read_params(value: object) -> Params:
+    """The field `params`."""
+    if not isinstance(value, dict):
+        raise RequestError('field "params": expected an object')
+    known: dict[str, Any] = {}
+    for name, entry in value.items():
+        if name not in NAMES:
+            raise RequestError(f'field "params": unknown parameter "{str(name)[:40]}"')
+        if name in BOUNDS:
+            low, high = BOUNDS[name]
+            known[name] = read_int(entry, f"params.{name}", low, high)
+        else:
+            word = read_text(entry, f"params.{name}", 400)
+            if name in WORDS and word not in WORDS[name]:
+                raise RequestError(f'field "params.{name}": expected one of {", ".join(WORDS[name])}')
+            known[name] = word
+    return Params(**known)
+
+
+def read_op(value: object) -> Op:
+    """One op: `["append", 3]`, `["reset"]`, `["reorder", [1, 0]]`."""
+    if type(value) is list and value:
+        name = value[0]
+        if len(value) == 2:
+            argument = value[1]
+            if type(argument) is int:
+                if name == "append" and 0 <= argument <= TOKENS_MAX:
+                    return ("append", argument)
+                if name == "crop" and -(2**31) <= argument < 2**31:
+                    return ("crop", argument)
+                if name == "repeat" and 1 <= argument <= ROWS_MAX:
+                    return ("repeat", argument)
+                if name == "record" and 0 <= argument <= 1:
+                    return ("record", argument)
+            elif name in ("reorder", "select") and type(argument) is list and 1 <= len(argument) <= ROWS_MAX:
+                if all(type(row) is int and 0 <= row < ROWS_MAX for row in argument):
+                    return (name, tuple(argument))
+        elif len(value) == 1 and name == "reset":
+            return ("reset", None)
+    raise RequestError(f'field "sequences": {str(value)[:60]} is not an op of docs/protocol.md')
+
+
+def read_ops(value: object, name: str) -> list[Op]:
+    """A list of ops that appends no more tokens than can be told apart."""
+    ops = [read_op(entry) for entry in read_list(value, name, OPS_MAX)]
+    if sum(op[1] for op in ops if op[0] == "append") > TOKENS_MAX:  # type: ignore[misc]
+        raise RequestError(f'field "{name}": a sequence may append at most {TOKENS_MAX} tokens')
+    return ops
+
+
+def read_run(message: dict[str, Any]) -> RunRequest:
+    """A `run` request."""
+    sequences = [read_ops(entry, "sequences") for entry in read_list(message.get("sequences"), "sequences", SEQUENCES_MAX)]
+    numbers: list[list[int] | None] = [None] * len(sequences)
+    if message.get("numbers") is not None:
+        lists = read_list(message["numbers"], "numbers", SEQUENCES_MAX)
+        if len(lists) != len(sequences):
+            raise RequestError('field "numbers": expected one entry for each sequence')
+        for position, entry in enumerate(lists):
+            if entry is None:
+                continue
+            for number in read_list(entry, "numbers", TOKENS_MAX):
+                read_int(number, "numbers", 0, TOKENS_MAX - 1)
+            if len(entry) < sum(op[1] for op in sequences[position] if op[0] == "append"):  # type: ignore[misc]
+                raise RequestError('field "numbers": a list is shorter than the tokens that its sequence appends')
+            numbers[position] = entry
+    return RunRequest(
+        variant=read_text(message.get("variant"), "variant", 63),
+        params=read_params(message.get("params", {})),
+        sequences=sequences,
+        numbers=numbers,
+    )
+
+
+def read_script(message: dict[str, Any]) -> ScriptRequest:
+    """A `script` request. `law` and `tensor` are optional."""
+    ops = read_ops(message.get("ops"), "ops")
+    if not ops:
+        raise RequestError('field "ops": expected at least one op')
+    expected = message.get("expected", {})
+    if not isinstance(expected, dict):
+        raise RequestError('field "expected": expected an object')
+    return ScriptRequest(
+        variant=read_text(message.get("variant"), "variant", 63),
+        params=read_params(message.get("params", {})),
+        ops=ops,
+        step=read_int(message.get("step", len(ops) - 1), "step", 0, len(ops) - 1),
+        title=read_text(message.get("title", ""), "title"),
+        law=read_text(message.get("law", expected.get("law", "")), "law", 40),
+        tensor=read_text(message.get("tensor", ""), "tensor", 100),
+        expected=expected,
+    )

@@ -1,0 +1,206 @@
+"""The cache classes of transformers as a table: how each is made, fed and read.
+
+What is written here holds for transformers 5.12 to 5.24; where versions differ, the signature of the class decides,
+never the version number. See docs/protocol.md for the names of the tensors.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from kvconform_adapter.request import Params, RequestError
+
+CACHE_UTILS = "transformers.cache_utils"
+MINIMAX = "transformers.models.minimax.modeling_minimax"
+MINIMAX_M3 = "transformers.models.minimax_m3_vl.modeling_minimax_m3_vl"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One class of the subject.
+
+    `attention`, `linear`: the halves it has. `index`: "" or the attribute that holds its index keys. `sliding`, `static`:
+    whether it is made with a window, with a maximal length.
+    """
+
+    name: str
+    module: str = CACHE_UTILS
+    attention: bool = True
+    linear: bool = False
+    index: str = ""
+    sliding: bool = False
+    static: bool = False
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts that may be in use; the first ones, without `positions`, are in use when nothing is said."""
+        found = []
+        if self.attention:
+            found.append("attention")
+        if self.index:
+            found.append("index")
+        if self.linear:
+            found += ["convolution", "recurrent"]
+        if self.index == "indexer_keys":
+            found.append("positions")
+        return tuple(found)
+
+
+VARIANTS = {
+    variant.name: variant
+    for variant in (
+        Variant("DynamicLayer"),
+        Variant("DynamicSlidingWindowLayer", sliding=True),
+        Variant("DynamicIndexedLayer", index="indexer_keys"),
+        Variant("StaticLayer", static=True),
+        Variant("StaticSlidingWindowLayer", sliding=True, static=True),
+        Variant("StaticIndexedLayer", index="indexer_keys", static=True),
+        Variant("LinearAttentionLayer", attention=False, linear=True),
+        Variant("LinearAttentionAndFullAttentionLayer", linear=True),
+        Variant("LinearAttentionAndSlidingWindowAttentionLayer", linear=True, sliding=True),
+        Variant("LinearAttentionAndStaticFullAttentionLayer", linear=True, static=True),
+        Variant("LinearAttentionAndStaticSlidingWindowAttentionLayer", linear=True, sliding=True, static=True),
+        Variant("MiniMaxM3VLSparseCacheLayer", module=MINIMAX_M3, index="idx_keys"),
+        Variant("MiniMaxM3VLSparseStaticCacheLayer", module=MINIMAX_M3, index="idx_keys", static=True),
+    )
+}
+"""Single layers. `MiniMaxCache` and `DynamicCache` are containers and stand beside this table."""
+
+MINIMAX_CACHE = "MiniMaxCache"
+DYNAMIC_CACHE = "DynamicCache"
+
+COUNTERS = ("cumulative_length", "cumulative_length_int", "indexer_cumulative_length", "idx_cumulative_length")
+"""Hidden counters of static layers, each an int or a tensor with one element."""
+
+
+def module_defines(module: str, name: str) -> bool:
+    """Whether `module` defines class `name`, found out without importing it: model files take seconds."""
+    if module == CACHE_UTILS:
+        return hasattr(importlib.import_module(module), name)
+    try:
+        spec = importlib.util.find_spec(module)
+    except ImportError:
+        return False
+    if spec is None or spec.origin is None:
+        return False
+    return f"class {name}(" in Path(spec.origin).read_text(encoding="utf-8")
+
+
+def available_variants() -> list[str]:
+    """The variants that this version of the subject has."""
+    names = [variant.name for variant in VARIANTS.values() if module_defines(variant.module, variant.name)]
+    if module_defines(MINIMAX, MINIMAX_CACHE):
+        names.append(MINIMAX_CACHE)
+    if module_defines(CACHE_UTILS, DYNAMIC_CACHE):
+        names.append(DYNAMIC_CACHE)
+    return names
+
+
+def find_variant(name: str) -> Variant:
+    """The entry of the table, or RequestError."""
+    variant = VARIANTS.get(name)
+    if variant is None or not module_defines(variant.module, name):
+        raise RequestError(f'the subject has no cache "{name}" at this version')
+    return variant
+
+
+def load_class(module: str, name: str) -> Any:
+    """The class itself."""
+    return getattr(importlib.import_module(module), name)
+
+
+def accepts(function: Any, parameter: str) -> bool:
+    """Whether `function` has a parameter of this name of its own (`**kwargs` does not count)."""
+    return parameter in inspect.signature(function).parameters
+
+
+def crop_keyword(owner: Any) -> str:
+    """What the argument of `owner.crop` is called: `max_length` up to 5.14, `tokens_to_remove` from 5.15."""
+    crop = getattr(owner, "crop", None)
+    if crop is None:
+        return "tokens_to_remove"
+    return next(name for name in inspect.signature(crop).parameters if name != "self")
+
+
+def constructor_arguments(variant: Variant, params: Params, owner: Any) -> dict[str, int]:
+    """What the class is made with."""
+    arguments: dict[str, int] = {}
+    if variant.static:
+        arguments["max_cache_len"] = params.capacity
+    if variant.sliding:
+        arguments["sliding_window"] = params.window
+    if variant.linear and accepts(owner.__init__, "number_of_states"):
+        arguments["number_of_states"] = params.states
+    elif variant.linear and params.states != 1:
+        raise RequestError("at this version a linear layer has one state only")
+    return arguments
+
+
+def chosen_parts(variant: Variant, params: Params, layers: bool) -> tuple[str, ...]:
+    """The parts in use, in the order of the table. In a cache of several layers each takes what it has of them."""
+    if params.parts == "":
+        return tuple(part for part in variant.parts if part != "positions")
+    words = params.parts.split("+")
+    wrong = [word for word in words if word not in variant.parts]
+    if wrong and not layers:
+        raise RequestError(f'{variant.name} has no part "{wrong[0][:40]}": it has {", ".join(variant.parts)}')
+    return tuple(part for part in variant.parts if part in words)
+
+
+Fetch = Callable[[Any], Any]
+"""From a layer to one of its tensors, or to None while there is none."""
+
+
+def fetch_state(attribute: str, number: int) -> Fetch:
+    """Reads `conv_states` or `recurrent_states`: a dict of tensors, in 5.12 a single tensor."""
+
+    def fetch(layer: Any) -> Any:
+        held = getattr(layer, attribute)
+        return held[number] if isinstance(held, dict) else held
+
+    return fetch
+
+
+def fetch_counter(attribute: str) -> Fetch:
+    """Reads a counter as a tensor of shape [1]; a counter that is a tensor is not copied."""
+
+    def fetch(layer: Any) -> Any:
+        held = getattr(layer, attribute, None)
+        if held is None:
+            return None
+        return held.reshape(1) if isinstance(held, torch.Tensor) else torch.tensor([held])
+
+    return fetch
+
+
+def stored_tensors(variant: Variant, parts: tuple[str, ...], states: int) -> list[tuple[str, Fetch]]:
+    """Names of the tensors that a layer stores, and how to read them."""
+    found: list[tuple[str, Fetch]] = []
+    if "attention" in parts:
+        found += [("keys", attrgetter("keys")), ("values", attrgetter("values"))]
+    if "index" in parts:
+        found.append((variant.index, attrgetter(variant.index)))
+    if "positions" in parts:
+        found.append(("indexer_position_ids", attrgetter("indexer_position_ids")))
+    for part, attribute in (("convolution", "conv_states"), ("recurrent", "recurrent_states")):
+        if part in parts:
+            found += [(f"{attribute}.{number}", fetch_state(attribute, number)) for number in range(states)]
+    if variant.static:
+        found += [(name, fetch_counter(name)) for name in COUNTERS if counts(name, variant, parts)]
+    return found
+
+
+def counts(name: str, variant: Variant, parts: tuple[str, ...]) -> bool:
+    """Whether the counter belongs to a part that is in use."""
+    if name.startswith("idx_") or name.startswith("indexer_"):
+        return "index" in parts and variant.index.startswith(name.split("_")[0])
+    return "attention" in parts and (variant.sliding or name != "cumulative_length_int")

@@ -1,0 +1,399 @@
+"""How each op of docs/protocol.md is called on transformers, in each of the calling styles.
+
+A plan is made once for a request: the closures in it are all that runs for an op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from kvconform_adapter.request import Params, RequestError
+from kvconform_adapter.transformers_caches import (
+    CACHE_UTILS,
+    DYNAMIC_CACHE,
+    MINIMAX,
+    MINIMAX_CACHE,
+    Fetch,
+    Variant,
+    accepts,
+    chosen_parts,
+    constructor_arguments,
+    crop_keyword,
+    find_variant,
+    load_class,
+    stored_tensors,
+)
+from kvconform_adapter.values import PLANES, Table
+
+DTYPES = {
+    "float32": torch.float32,
+    "float16": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "float64": torch.float64,
+}
+
+SALTS = {"keys": 0, "values": 1, "indexer_keys": 2, "idx_keys": 2, "conv_states": 3, "recurrent_states": 5}
+LAYERS_MAX = 8
+
+
+class Session:
+    """One cache while a sequence runs. `layers` are what tensors are read from, `target` is what ops are called on."""
+
+    __slots__ = ("appends", "folds", "inputs", "layers", "results", "rows", "start", "target")
+
+    def __init__(self, layers: list[Any], target: Any, rows: int) -> None:
+        self.layers = layers
+        self.target = target
+        self.rows = rows
+        self.folds = [0] * rows
+        self.start = 0
+        self.appends = 0
+        self.inputs: list[tuple[str, Any]] = []
+        self.results: list[tuple[str, Any]] = []
+
+
+Call = Callable[[Session, Any], Any]
+"""Feeds its inputs to the cache; gives back what the cache returned."""
+
+
+@dataclass(frozen=True)
+class Feed:
+    """One call of a compound append: which inputs it takes and what it returns, in the order of `names`.
+
+    `slots`: where in the plan's `stored` the tensors of `names` stand. `returns`: False for a call that returns nothing.
+    """
+
+    prefix: str
+    names: tuple[str, ...]
+    slots: tuple[int, ...]
+    tables: tuple[Table, ...]
+    call: Call
+    returns: bool = True
+    folded: bool = False
+    prepare: Callable[[Session, Any], Any] | None = None
+
+
+@dataclass
+class Plan:
+    """All that a request needs to drive one variant."""
+
+    open: Callable[[], Session]
+    feeds: list[Feed] = field(default_factory=list)
+    stored: list[tuple[str, int, Fetch]] = field(default_factory=list)
+    lengths: list[Callable[[Session], Any] | None] = field(default_factory=list)
+    masks: list[Callable[[Session, int], Any] | None] = field(default_factory=list)
+    ops: dict[str, Callable[[Session, Any], Any]] = field(default_factory=dict)
+    addresses: bool = False
+    recurrent: bool = False
+
+
+class PlanMaker:
+    """Builds the plan of one variant with its parameters."""
+
+    def __init__(self, params: Params) -> None:
+        self.params = params
+        self.container = params.call.startswith("container")
+        self.keyword = params.call not in ("position", "container")
+        self.deprecated = params.call.endswith("deprecated")
+        self.dtype = DTYPES[params.dtype]
+
+    def table(self, kind: str, name: str, shape: tuple[int, ...], number: int = 0, heads: int | None = None) -> Table:
+        """The inputs of one tensor."""
+        salt = SALTS.get(name, 0) + number
+        rows = self.params.heads if heads is None else heads
+        return Table(kind, salt, rows, shape, self.dtype, self.params.layout == "strided")
+
+    def make(self, name: str) -> Plan:
+        """The plan of variant `name`; RequestError where the version or the parameters do not allow it."""
+        if name == MINIMAX_CACHE:
+            plan = self.make_minimax()
+        elif name == DYNAMIC_CACHE:
+            words = self.params.layers.split("+")
+            if self.params.layers == "" or len(words) > LAYERS_MAX:
+                raise RequestError(f'field "params.layers": expected 1 to {LAYERS_MAX} layers joined by "+"')
+            plan = self.make_layers([find_variant(word) for word in words], several=True)
+        else:
+            plan = self.make_layers([find_variant(name)], several=False)
+        if not plan.feeds:
+            raise RequestError('field "params.parts": no part of this cache is in use')
+        return plan
+
+    # Layers, alone or in a container
+
+    def make_layers(self, variants: list[Variant], several: bool) -> Plan:
+        """A plan for one layer, or for a container of several."""
+        through = self.container or several
+        makers = []
+        for variant in variants:
+            owner = load_class(variant.module, variant.name)
+            makers.append((owner, constructor_arguments(variant, self.params, owner)))
+        cache_class = load_class(CACHE_UTILS, "Cache")
+        rows = self.params.batch
+
+        def open_session() -> Session:
+            layers = [owner(**arguments) for owner, arguments in makers]
+            return Session(layers, cache_class(layers=layers) if through else layers[0], rows)
+
+        plan = Plan(open_session, addresses=any(variant.static or variant.linear for variant in variants))
+        for index, variant in enumerate(variants):
+            prefix = f"layer{index}." if several else ""
+            parts = chosen_parts(variant, self.params, several)
+            self.add_layer(plan, variant, index, prefix, parts, through)
+        plan.ops = self.common_ops(cache_class if through else makers[0][0])
+        plan.ops["record"] = record_container if through else record_layer
+        first = open_session()
+        for name, index, fetch in plan.stored:
+            try:
+                fetch(first.layers[index])
+            except AttributeError as error:
+                raise RequestError(f"at this version the cache has no {name}") from error
+        return plan
+
+    def add_layer(
+        self, plan: Plan, variant: Variant, index: int, prefix: str, parts: tuple[str, ...], through: bool
+    ) -> None:
+        """Feeds, tensors and observers of one layer."""
+        slots = {}
+        for name, fetch in stored_tensors(variant, parts, self.params.states):
+            slots[name] = len(plan.stored)
+            plan.stored.append((prefix + name, index, fetch))
+
+        def add(names: tuple[str, ...], tables: tuple[Table, ...], call: Call, **more: Any) -> None:
+            plan.feeds.append(Feed(prefix, names, tuple(slots[name] for name in names), tables, call, **more))
+
+        # A hybrid layer runs its convolution before its attention; others have one half only.
+        if variant.linear:
+            self.add_linear(add, variant, index, parts, through)
+            plan.recurrent = plan.recurrent or "recurrent" in parts
+        params = self.params
+        if "attention" in parts:
+            tables = (self.table("heads", "keys", (params.key_dim,)), self.table("heads", "values", (params.value_dim,)))
+            add(("keys", "values"), tables, self.attention_call(index, through))
+        if "index" in parts:
+            flat = variant.index == "indexer_keys"
+            heads = 1
+            table = self.table("flat" if flat else "heads", variant.index, (params.index_dim,), heads=heads)
+            add((variant.index,), (table,), self.indexer_call(index, through) if flat else self.sparse_index_call(index))
+        if "positions" in parts:
+            name = "indexer_position_ids"
+            table = self.table("planes", name, (), heads=PLANES)
+            add((name,), (table,), positions_call(index), returns=False)
+        if "attention" in parts:
+            plan.lengths.append(self.length_reader(index, through))
+            plan.masks.append(self.mask_reader(index, through))
+        else:
+            plan.lengths.append(None)
+            plan.masks.append(None)
+
+    def add_linear(
+        self, add: Callable[..., None], variant: Variant, index: int, parts: tuple[str, ...], through: bool
+    ) -> None:
+        """Feeds of convolution states, then of recurrent states."""
+        params = self.params
+        owner = load_class(variant.module, variant.name)
+        numbered = accepts(owner.update_conv_state, "state_idx")
+        sized = accepts(owner.update_conv_state, "conv_kernel_size")
+        for number in range(params.states):
+            if "convolution" in parts:
+                name = f"conv_states.{number}"
+                table = self.table("columns", "conv_states", (params.channels,), number)
+                more = {"conv_kernel_size": params.kernel} if sized else {}
+                call = self.state_call("update_conv_state", "conv_states", index, number, through, numbered, more)
+                add((name,), (table,), call, prepare=None if sized else fit_to_kernel(index, params.kernel))
+        for number in range(params.states):
+            if "recurrent" in parts:
+                name = f"recurrent_states.{number}"
+                table = self.table("state", "recurrent_states", (params.key_dim, params.value_dim), number)
+                call = self.state_call("update_recurrent_state", "recurrent_states", index, number, through, numbered, {})
+                add((name,), (table,), call, folded=True)
+
+    def attention_call(self, index: int, through: bool) -> Call:
+        """`update` with keys and values."""
+        if through and self.keyword:
+            return lambda session, given: session.target.update(
+                key_states=given[0], value_states=given[1], layer_idx=index
+            )
+        if through:
+            return lambda session, given: session.target.update(given[0], given[1], index)
+        if self.keyword:
+            return lambda session, given: session.target.update(key_states=given[0], value_states=given[1])
+        return lambda session, given: session.target.update(given[0], given[1])
+
+    def indexer_call(self, index: int, through: bool) -> Call:
+        """`update_indexer` of a layer or of its container."""
+        if through and self.keyword:
+            return lambda session, given: (
+                session.target.update_indexer(indexer_key_states=given[0], layer_idx=index),
+            )
+        if through:
+            return lambda session, given: (session.target.update_indexer(given[0], index),)
+        if self.keyword:
+            return lambda session, given: (session.target.update_indexer(indexer_key_states=given[0]),)
+        return lambda session, given: (session.target.update_indexer(given[0]),)
+
+    def sparse_index_call(self, index: int) -> Call:
+        """`update_index`: containers have none, models call it on the layer."""
+        if self.keyword:
+            return lambda session, given: (session.layers[index].update_index(idx_k=given[0]),)
+        return lambda session, given: (session.layers[index].update_index(given[0]),)
+
+    def state_call(
+        self, method: str, argument: str, index: int, number: int, through: bool, numbered: bool, more: dict[str, int]
+    ) -> Call:
+        """`update_conv_state` or `update_recurrent_state`. `more` goes by keyword, as models pass it."""
+        places = ((index,) if through else ()) + ((number,) if numbered else ())
+        words = ({"layer_idx": index} if through else {}) | ({"state_idx": number} if numbered else {}) | more
+        if self.keyword:
+            return lambda session, given: (getattr(session.target, method)(**{argument: given[0]}, **words),)
+        return lambda session, given: (getattr(session.target, method)(given[0], *places, **more),)
+
+    def length_reader(self, index: int, through: bool) -> Callable[[Session], Any]:
+        """`get_seq_length`."""
+        if through:
+            return lambda session: session.target.get_seq_length(index)
+        return lambda session: session.target.get_seq_length()
+
+    def mask_reader(self, index: int, through: bool) -> Callable[[Session, int], Any]:
+        """`get_mask_sizes` for a number of new tokens."""
+        if through and self.keyword:
+            return lambda session, count: session.target.get_mask_sizes(query_length=count, layer_idx=index)
+        if through:
+            return lambda session, count: session.target.get_mask_sizes(count, index)
+        if self.keyword:
+            return lambda session, count: session.target.get_mask_sizes(query_length=count)
+        return lambda session, count: session.target.get_mask_sizes(count)
+
+    def common_ops(self, owner: Any) -> dict[str, Callable[[Session, Any], Any]]:
+        """The ops that layers and containers call alike. A class without an op raises AttributeError: a refusal."""
+        if not self.keyword:
+            return {
+                "crop": lambda session, count: session.target.crop(count),
+                "reset": lambda session, _: session.target.reset(),
+                "reorder": lambda session, rows: session.target.reorder_cache(torch.tensor(rows)),
+                "select": lambda session, rows: session.target.batch_select_indices(torch.tensor(rows)),
+                "repeat": lambda session, times: session.target.batch_repeat_interleave(times),
+            }
+        word = "max_length" if self.deprecated else crop_keyword(owner)
+        return {
+            "crop": lambda session, count: session.target.crop(**{word: count}),
+            "reset": lambda session, _: session.target.reset(),
+            "reorder": lambda session, rows: session.target.reorder_cache(beam_idx=torch.tensor(rows)),
+            "select": lambda session, rows: session.target.batch_select_indices(indices=torch.tensor(rows)),
+            "repeat": lambda session, times: session.target.batch_repeat_interleave(repeats=times),
+        }
+
+    # MiniMaxCache: a container with a linear layer 0, kept in a list of its own, and an attention layer 1
+
+    def make_minimax(self) -> Plan:
+        """A plan for MiniMaxCache."""
+        params = self.params
+        allowed = ("attention", "recurrent")
+        parts = allowed if params.parts == "" else tuple(params.parts.split("+"))
+        if not set(parts) <= set(allowed):
+            raise RequestError(f"{MINIMAX_CACHE} has the parts {', '.join(allowed)}")
+        try:
+            owner = load_class(MINIMAX, MINIMAX_CACHE)
+        except (ImportError, AttributeError) as error:
+            raise RequestError(f'the subject has no cache "{MINIMAX_CACHE}" at this version') from error
+
+        def open_session() -> Session:
+            cache = owner()
+            return Session([cache], cache, params.batch)
+
+        plan = Plan(open_session)
+        if "attention" in parts:
+            plan.stored += [("keys", 0, second_layer("keys")), ("values", 0, second_layer("values"))]
+        if "recurrent" in parts:
+            plan.recurrent = True
+            slot = len(plan.stored)
+            plan.stored.append(("linear_cache", 0, linear_cache))
+            table = self.table("state", "recurrent_states", (params.key_dim, params.value_dim))
+            call = set_linear_by_keyword if self.keyword else set_linear
+            plan.feeds.append(Feed("", ("linear_cache",), (slot,), (table,), call, returns=False, folded=True))
+        if "attention" in parts:
+            tables = (self.table("heads", "keys", (params.key_dim,)), self.table("heads", "values", (params.value_dim,)))
+            plan.feeds.append(Feed("", ("keys", "values"), (0, 1), tables, self.attention_call(1, True)))
+            plan.lengths.append(self.length_reader(1, True))
+            plan.masks.append(self.mask_reader(1, True))
+        else:
+            plan.lengths.append(None)
+            plan.masks.append(None)
+        plan.ops = self.common_ops(owner)
+        plan.ops["record"] = record_container
+        return plan
+
+
+def set_linear(session: Session, given: Any) -> Any:
+    """`set_linear_cache` by position."""
+    return session.target.set_linear_cache(0, given[0])
+
+
+def set_linear_by_keyword(session: Session, given: Any) -> Any:
+    """`set_linear_cache` by keyword."""
+    return session.target.set_linear_cache(layer_idx=0, linear_cache=given[0])
+
+
+def second_layer(attribute: str) -> Fetch:
+    """Reads the attention layer of a MiniMaxCache, which appears with its first update."""
+
+    def fetch(cache: Any) -> Any:
+        return getattr(cache.layers[1], attribute) if len(cache.layers) > 1 else None
+
+    return fetch
+
+
+def linear_cache(cache: Any) -> Any:
+    """Reads the linear layer of a MiniMaxCache; an empty list stands for none."""
+    held = cache.linear_cache
+    return held[0] if held and isinstance(held[0], torch.Tensor) else None
+
+
+def positions_call(index: int) -> Call:
+    """Position ids are joined by the model itself, not by a method of the layer."""
+
+    def call(session: Session, given: Any) -> None:
+        layer = session.layers[index]
+        held = layer.indexer_position_ids
+        layer.indexer_position_ids = given[0] if held is None else torch.cat([held, given[0]], dim=-1)
+
+    return call
+
+
+def fit_to_kernel(index: int, kernel: int) -> Callable[[Session, Any], Any]:
+    """What models did before layers knew their kernel size: the first input is padded or cut to it on the left."""
+
+    def prepare(session: Session, given: Any) -> Any:
+        layer = session.layers[index]
+        held = layer.has_previous_state
+        if (all(held.values()) if isinstance(held, dict) else held) or getattr(layer, "record_past", False):
+            return given
+        width = given.shape[-1]
+        if width < kernel:
+            return torch.nn.functional.pad(given, (kernel - width, 0))
+        return given[..., width - kernel :].clone()
+
+    return prepare
+
+
+def record_layer(session: Session, on: int) -> None:
+    """Recording of one layer. There is no official "off": generation clears the same attribute."""
+    if on:
+        session.target.activate_past_recording()
+    elif hasattr(session.target, "record_past"):
+        session.target.record_past = False
+    else:
+        raise AttributeError(f"{type(session.target).__name__} records no past")
+
+
+def record_container(session: Session, on: int) -> None:
+    """Recording of all layers of a container that can."""
+    if on:
+        session.target.activate_past_recording()
+        return
+    for layer in session.target.layers:
+        if hasattr(layer, "record_past"):
+            layer.record_past = False

@@ -1,0 +1,165 @@
+"""The value formula of docs/protocol.md, as torch tensors.
+
+Making a tensor costs more than most calls on a cache, so inputs are made once and handed out again. A cache may write
+into its inputs, and some do. torch counts the writes to a tensor and to all views of it; a tensor whose count has moved is
+made anew before it is handed out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from kvconform_adapter.request import TOKENS_MAX, RequestError
+
+Tensor = Any
+"""A torch.Tensor; torch is not typed strictly enough to say more."""
+
+PLANES = 2
+"""Rows of position ids for each token, as in models with a time and a place axis."""
+GARBAGE = 9
+"""Stands between the elements of a strided input; no value of the formula is as large."""
+ELEMENTS_MAX = 1 << 26
+"""Most elements in one input."""
+KEPT_ELEMENTS_MAX = 1 << 22
+"""Elements that one table keeps before it forgets everything."""
+BLOCK = 256
+"""Tokens computed at once: slicing costs a twentieth of computing."""
+
+
+def digits(tokens: Tensor, rows: Tensor, heads: Tensor, channels: int) -> Tensor:
+    """The formula's digit, int64, broadcast over `tokens`, `rows` and `heads`, which end in an axis of size 1."""
+    columns = []
+    for channel in range(channels):
+        place = channel % 8
+        if place <= 5:
+            columns.append(torch.div(tokens, 7**place, rounding_mode="floor") % 7)
+        else:
+            columns.append((rows if place == 6 else heads) % 7)
+    shape = torch.broadcast_shapes(tokens.shape, rows.shape, heads.shape)
+    return torch.cat([column.expand(shape) for column in columns], dim=-1)
+
+
+def values(salt: int, tokens: Tensor, rows: Tensor, heads: Tensor, channels: int) -> Tensor:
+    """Values 1 to 7, int64, shape `[..., channels]`; arguments as for `digits`."""
+    offset = 3 * salt + 5 * torch.arange(channels)
+    return 1 + (digits(tokens, rows, heads, channels) + offset) % 7
+
+
+def fold(number: int, token: int) -> int:
+    """The fold number of a recurrent state after one more token."""
+    return (31 * number + token + 1) % TOKENS_MAX
+
+
+class Table:
+    """The inputs for one tensor of a cache, for any tokens and any number of rows.
+
+    `kind` says which axes it has:
+
+    * `heads`: `[rows, heads, tokens, channels]` (keys, values, index keys with heads)
+    * `flat`: `[rows, tokens, channels]` (index keys)
+    * `columns`: `[rows, channels, tokens]` (convolution states)
+    * `planes`: int64 `[planes, rows, tokens]` (position ids); `heads` is the number of planes
+    * `state`: `[rows, heads, *shape]` (recurrent states), made by `state` from fold numbers
+    """
+
+    def __init__(
+        self, kind: str, salt: int, heads: int, shape: tuple[int, ...], dtype: Any, strided: bool
+    ) -> None:
+        self.kind = kind
+        self.salt = salt
+        self.heads = heads
+        self.shape = shape
+        self.channels = 1
+        for size in shape:
+            self.channels *= size
+        self.dtype = torch.int64 if kind == "planes" else dtype
+        self.strided = strided
+        self.kept: dict[Any, tuple[Tensor, int]] = {}
+        self.kept_elements = 0
+        self.blocks: dict[tuple[int, int], Tensor] = {}
+
+    def take(self, start: int, count: int, rows: int) -> Tensor:
+        """The input for tokens `start` to `start + count - 1`. Belongs to the caller until the sequence ends."""
+        key = (start, count, rows)
+        entry = self.kept.get(key)
+        if entry is not None and entry[0]._version == entry[1]:
+            return entry[0]
+        self.check_size(count, rows)
+        first = start // BLOCK
+        if count and (start + count - 1) // BLOCK == first and self.channels * self.heads * rows <= 4096:
+            block = self.blocks.get((first, rows))
+            if block is None:
+                if len(self.blocks) >= 16:
+                    self.blocks.clear()
+                block = self.blocks[(first, rows)] = self.compute(range(first * BLOCK, (first + 1) * BLOCK), rows)
+            axis = 1 if self.kind == "flat" else 2
+            plain = block.narrow(axis, start - first * BLOCK, count)
+        else:
+            plain = self.compute(range(start, start + count), rows)
+        return self.keep(key, plain)
+
+    def take_numbers(self, numbers: Sequence[int], rows: int, fresh: bool) -> Tensor:
+        """The input for these tokens. `fresh`: no other input of this sequence may be the same tensor."""
+        key = (tuple(numbers), rows)
+        entry = self.kept.get(key)
+        if entry is not None and not fresh and entry[0]._version == entry[1]:
+            return entry[0]
+        self.check_size(len(numbers), rows)
+        return self.keep(key, self.compute(numbers, rows))
+
+    def take_state(self, folds: tuple[int, ...], fresh: bool) -> Tensor:
+        """The recurrent state of rows whose fold numbers are `folds`."""
+        entry = self.kept.get(folds)
+        if entry is not None and not fresh and entry[0]._version == entry[1]:
+            return entry[0]
+        rows = len(folds)
+        self.check_size(1, rows)
+        plain = values(
+            self.salt,
+            torch.tensor(folds).view(-1, 1, 1),
+            torch.arange(rows).view(-1, 1, 1),
+            torch.arange(self.heads).view(1, -1, 1),
+            self.channels,
+        )
+        return self.keep(folds, plain.view(rows, self.heads, *self.shape).to(self.dtype))
+
+    def check_size(self, count: int, rows: int) -> None:
+        """Raise RequestError for an input that would not fit."""
+        if count * rows * self.heads * self.channels > ELEMENTS_MAX:
+            raise RequestError(f"an append would have an input of more than {ELEMENTS_MAX} elements")
+
+    def compute(self, numbers: Sequence[int], rows: int) -> Tensor:
+        """A tensor of its own with the values of these tokens."""
+        tokens = torch.tensor(numbers, dtype=torch.int64)
+        row, head = torch.arange(rows), torch.arange(self.heads)
+        if self.kind == "planes":
+            return 64 * tokens.view(1, 1, -1) + 8 * row.view(1, -1, 1) + head.view(-1, 1, 1)
+        plain = values(
+            self.salt, tokens.view(1, 1, -1, 1), row.view(-1, 1, 1, 1), head.view(1, -1, 1, 1), self.channels
+        )
+        if self.kind != "heads":
+            plain = plain[:, 0]
+        if self.kind == "columns":
+            plain = plain.transpose(1, 2)
+        return plain.to(self.dtype)
+
+    def keep(self, key: Any, plain: Tensor) -> Tensor:
+        """A copy of `plain` in the wanted layout, remembered under `key`."""
+        made = self.spread(plain) if self.strided else plain.clone(memory_format=torch.contiguous_format)
+        self.kept_elements += made.numel() + 64
+        if self.kept_elements > KEPT_ELEMENTS_MAX:
+            self.kept.clear()
+            self.kept_elements = made.numel()
+        self.kept[key] = (made, made._version)
+        return made
+
+    def spread(self, plain: Tensor) -> Tensor:
+        """A view of a larger tensor, laid out as a model's projections are: tokens before heads or channels."""
+        turned = plain.transpose(1, 2) if self.kind in ("heads", "columns") else plain
+        larger = torch.full((*turned.shape, 2), GARBAGE, dtype=plain.dtype)
+        view = larger[..., 0]
+        view.copy_(turned)
+        return view.transpose(1, 2) if self.kind in ("heads", "columns") else view
