@@ -1,0 +1,319 @@
+"""Make the Python environment in which one version of a subject runs.
+
+    python3 kvconform_environment.py transformers 5.24.0 [--cache DIR]
+
+prints the path of a Python interpreter that can import this version, as the only line on standard output. What is
+going on stands on standard error. An environment that is complete already is found in milliseconds.
+
+The cache folder is DIR, else $KVCONFORM_CACHE, else $XDG_CACHE_HOME/kvconform, else ~/.cache/kvconform. In it each version
+of a subject has a virtual environment of its own; torch, which is large, lives in one that all share through a .pth file:
+
+    environments/torch-2.13.0/            torch and numpy
+    environments/transformers-5.24.0/     transformers and what it depends on
+    environments/NAME.lock                held while NAME is made, so that two processes do not collide
+
+An environment is complete when its stamp, written last, describes the recipe and the Python that would make it now. Anything
+else is removed and made again.
+
+The words in $KVCONFORM_PIP_ARGS are passed to every `pip install` (an index of CPU builds of torch, for example).
+
+Exit status:
+    0  the environment is there
+    2  the command line is wrong, or the subject or its version is not one that can be named
+    3  the package index has no such version for this Python
+    4  the package index cannot be reached
+    5  the cache folder cannot be written, or the disk is full
+    6  this Python is too old, or cannot make virtual environments
+    7  anything else went wrong while installing
+    130  interrupted
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import errno
+import fcntl
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+USAGE, NO_VERSION, NO_NETWORK, NO_SPACE, NO_PYTHON, FAILED, INTERRUPTED = 2, 3, 4, 5, 6, 7, 130
+
+LAYOUT = 1
+"""Raised when environments made by an older release of this program must be made again."""
+
+OLDEST_PYTHON = (3, 10)
+
+VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,3}((a|b|rc)[0-9]{1,3})?(\.post[0-9]{1,3})?(\.dev[0-9]{1,6})?")
+
+TORCH = "2.13.0"
+
+
+class Problem(Exception):
+    """Why there is no environment: one line for the user, and the exit status that says which kind it is."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """What one environment is made of.
+
+    `requirements` are given to one `pip install`; `modules` are imported afterwards to prove that they work; `shared` is the
+    environment whose packages this one sees too.
+    """
+
+    name: str
+    requirements: tuple[str, ...]
+    modules: tuple[str, ...]
+    about: str
+    shared: Recipe | None = None
+
+    def describe(self) -> dict[str, object]:
+        """What a complete environment's stamp holds: it is stale as soon as any of this changes."""
+        return {
+            "layout": LAYOUT,
+            "python": sys.version,
+            "requirements": list(self.requirements),
+            "shared": self.shared.describe() if self.shared else None,
+        }
+
+
+def torch_recipe() -> Recipe:
+    return Recipe(f"torch-{TORCH}", (f"torch=={TORCH}", "numpy"), ("torch", "numpy"), "some hundred megabytes, once")
+
+
+def recipe_of(subject: str, version: str) -> Recipe:
+    """The recipe of one version of a subject. Raises Problem for a name or a version that cannot be one."""
+    if not VERSION.fullmatch(version):
+        raise Problem(USAGE, f"not a version: {shown(version)} (expected a form like 5.24.0)")
+    if subject == "transformers":
+        return Recipe(
+            f"transformers-{version}", (f"transformers=={version}",), ("transformers",), "about 100 MB", torch_recipe()
+        )
+    raise Problem(USAGE, f"no such subject: {shown(subject)} (known: {', '.join(SUBJECTS)})")
+
+
+SUBJECTS = ("transformers",)
+
+
+def tools_recipe() -> Recipe:
+    """What the project's own Python code is tested with."""
+    return Recipe("tools", ("pytest==9.2.0", "ruff==0.17.6", "mypy==2.4.1"), ("pytest", "mypy"), "about 50 MB")
+
+
+def shown(text: str) -> str:
+    """A word from outside, made fit for one line of a terminal."""
+    return json.dumps(text[:80])
+
+
+def say(text: str) -> None:
+    print(f"kvconform-environment: {text}", file=sys.stderr, flush=True)
+
+
+def cache_folder(given: str | None) -> Path:
+    """The cache folder, as said at the top of this file. An empty variable counts as unset."""
+    for base, tail in ((given, ""), (os.environ.get("KVCONFORM_CACHE"), ""), (os.environ.get("XDG_CACHE_HOME"), "kvconform")):
+        if base:
+            return Path(base, tail).absolute()
+    try:
+        return Path.home() / ".cache" / "kvconform"
+    except RuntimeError as error:
+        raise Problem(NO_SPACE, "there is no home folder to keep a cache in; set KVCONFORM_CACHE") from error
+
+
+def interpreter(folder: Path) -> Path:
+    return folder / "bin" / "python"
+
+
+def stamp(folder: Path) -> Path:
+    return folder / "complete.json"
+
+
+def is_complete(folder: Path, recipe: Recipe) -> bool:
+    try:
+        written = json.loads(stamp(folder).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return bool(written == recipe.describe()) and os.access(interpreter(folder), os.X_OK)
+
+
+@contextlib.contextmanager
+def locked(path: Path, name: str) -> Iterator[None]:
+    """Holds the lock file `path`. The system gives it back when the process ends, however it ends."""
+    with open(path, "a", encoding="utf-8") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                raise
+            say(f"waiting for another process that makes {name}")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def clean_environment() -> dict[str, str]:
+    """The process environment without what would let packages from elsewhere in, or pip ask a question."""
+    outside = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_REQUIRE_VIRTUALENV")
+    kept = {name: value for name, value in os.environ.items() if name not in outside}
+    kept.update(PYTHONNOUSERSITE="1", PIP_NO_INPUT="1", PIP_DISABLE_PIP_VERSION_CHECK="1", LC_ALL="C.UTF-8")
+    return kept
+
+
+def call(command: Sequence[str]) -> tuple[int, str]:
+    """Runs a command without standard input. Returns its exit status and all that it printed."""
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=clean_environment(),
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+UNREACHABLE = re.compile(
+    r"NewConnectionError|ConnectTimeoutError|ReadTimeoutError|NameResolutionError|ProxyError|SSLError|ProtocolError"
+    r"|Temporary failure in name resolution|Connection (?:refused|reset|aborted|timed out)|[Rr]ead timed out"
+    r"|Network is unreachable|No route to host"
+)
+
+
+def explain(what: str, output: str) -> Problem:
+    """Turns what a failed installation printed into one line.
+
+    The order matters: pip says "no matching distribution" also when it could not ask for one.
+    """
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR:")] or lines or ["it printed nothing"]
+    reason = errors[-1].removeprefix("ERROR:").strip()[:300]
+    if "No space left on device" in output or "Disk quota exceeded" in output:
+        return Problem(NO_SPACE, f"the disk is full; {what} needs more room in the cache folder")
+    if found := UNREACHABLE.search(output):
+        return Problem(NO_NETWORK, f"cannot reach the package index: {found.group(0)} while installing {what}")
+    if "(from versions: none)" in output:
+        return Problem(NO_NETWORK, f"cannot reach the package index: no version at all is listed while installing {what}")
+    if "No matching distribution found" in output or "Could not find a version" in output:
+        for line in lines:
+            if wanted := re.search(r"No matching distribution found for ([^\s()]+)", line):
+                python = ".".join(str(part) for part in sys.version_info[:2])
+                return Problem(NO_VERSION, f"the package index has no {wanted.group(1)} for Python {python}")
+        return Problem(NO_VERSION, f"the package index has no {what}: {reason}")
+    return Problem(FAILED, f"cannot install {what}: {reason}")
+
+
+def site_packages(folder: Path) -> Path:
+    found = sorted(folder.glob("lib/python*/site-packages"))
+    if len(found) != 1:
+        raise Problem(FAILED, f"{folder} has no site-packages folder")
+    return found[0]
+
+
+def build(folder: Path, recipe: Recipe, shared: Path | None) -> None:
+    """Makes the environment `folder`, which does not exist. Raises Problem. The stamp comes last."""
+    status, output = call((sys.executable, "-m", "venv", str(folder)))
+    if status != 0:
+        if "ensurepip" in output or "No module named venv" in output:
+            raise Problem(NO_PYTHON, "this Python cannot make virtual environments (Debian package: python3-venv)")
+        raise explain(f"the virtual environment {recipe.name}", output)
+    if shared is not None:
+        (site_packages(folder) / "kvconform_shared.pth").write_text(f"{site_packages(shared)}\n", encoding="utf-8")
+    command = [str(interpreter(folder)), "-m", "pip", "install", "--progress-bar", "off", "--retries", "2"]
+    status, output = call([*command, *shlex.split(os.environ.get("KVCONFORM_PIP_ARGS", "")), *recipe.requirements])
+    if status != 0:
+        raise explain(" ".join(recipe.requirements), output)
+    status, output = call((str(interpreter(folder)), "-c", "import " + ", ".join(recipe.modules)))
+    if status != 0:
+        reason = output.strip().rpartition("\n")[2][:300]
+        raise Problem(FAILED, f"{recipe.name} was installed but cannot be imported: {reason}")
+    draft = folder / "complete.json.draft"
+    draft.write_text(json.dumps(recipe.describe()), encoding="utf-8")
+    draft.replace(stamp(folder))
+
+
+def ensure(recipe: Recipe, environments: Path) -> Path:
+    """Returns the folder of a complete environment, and makes it first when there is none. Raises Problem or OSError."""
+    folder = environments / recipe.name
+    shared = ensure(recipe.shared, environments) if recipe.shared else None
+    if is_complete(folder, recipe):
+        return folder
+    with locked(environments / f"{recipe.name}.lock", recipe.name):
+        if is_complete(folder, recipe):
+            return folder
+        if folder.exists():
+            say(f"removing {recipe.name}, which is incomplete or was made by another Python")
+            shutil.rmtree(folder)
+        say(f"installing {' '.join(recipe.requirements)} ({recipe.about}) into {folder}")
+        try:
+            build(folder, recipe, shared)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)  # room for others; a killed process leaves this to the next one
+            raise
+        say(f"{recipe.name} is ready")
+    return folder
+
+
+def parse(arguments: Sequence[str] | None) -> tuple[Recipe, str | None]:
+    parser = argparse.ArgumentParser(
+        prog="kvconform_environment.py",
+        description="Make the Python environment of one version of a subject and print its interpreter.",
+        epilog="example: python3 kvconform_environment.py transformers 5.24.0",
+    )
+    parser.add_argument("subject", help="transformers; or tools: what the project's own tests need")
+    parser.add_argument("version", nargs="?", help="such as 5.24.0")
+    parser.add_argument("--cache", metavar="DIR", help="the cache folder (default: $KVCONFORM_CACHE, ~/.cache/kvconform)")
+    given = parser.parse_args(arguments)
+    if given.subject == "tools":
+        if given.version is not None:
+            parser.error("tools has no versions")
+        return tools_recipe(), given.cache
+    if given.version is None:
+        parser.error("the version is missing")
+    return recipe_of(given.subject, given.version), given.cache
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    try:
+        recipe, cache = parse(arguments)
+        if sys.version_info < OLDEST_PYTHON:
+            raise Problem(NO_PYTHON, "Python {}.{} or newer is needed".format(*OLDEST_PYTHON))
+        environments = cache_folder(cache) / "environments"
+        environments.mkdir(parents=True, exist_ok=True)
+        folder = ensure(recipe, environments)
+    except Problem as problem:
+        say(str(problem))
+        return problem.status
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        say(f"cannot write the cache folder: {error.strerror or error}{where}")
+        return NO_SPACE
+    except ValueError as error:  # shlex: an unclosed quotation
+        say(f"KVCONFORM_PIP_ARGS cannot be read: {error}")
+        return USAGE
+    except KeyboardInterrupt:
+        say("interrupted")
+        return INTERRUPTED
+    print(interpreter(folder))
+    return 0
+
+
+def run() -> NoReturn:
+    sys.exit(main())
+
+
+if __name__ == "__main__":
+    run()

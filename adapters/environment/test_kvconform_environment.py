@@ -1,0 +1,176 @@
+"""Tests of the program that makes environments. Nothing is installed: `call` is replaced by one that plays pip."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+import kvconform_environment as environment
+
+Play = Callable[[Sequence[str]], tuple[int, str]]
+
+
+class Pip:
+    """Plays venv, pip and the importing interpreter; says `output` when `failing` is installed."""
+
+    def __init__(self, failing: str = "", output: str = "") -> None:
+        self.failing = failing
+        self.output = output
+        self.installed: list[str] = []
+
+    def __call__(self, command: Sequence[str]) -> tuple[int, str]:
+        if command[1:3] == ("-m", "venv"):
+            folder = Path(command[3])
+            (folder / "bin").mkdir(parents=True)
+            (folder / "lib" / "python3.11" / "site-packages").mkdir(parents=True)
+            (folder / "bin" / "python").symlink_to(sys.executable)
+        elif "install" in command:
+            if self.failing and self.failing in command[-1]:
+                return 1, self.output
+            self.installed.append(command[-1])
+        return 0, ""
+
+
+def play(monkeypatch: pytest.MonkeyPatch, pip: Play) -> None:
+    monkeypatch.setattr(environment, "call", pip)
+
+
+def test_makes_shared_torch_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pip = Pip()
+    play(monkeypatch, pip)
+    for version in ("5.24.0", "5.14.1", "5.24.0"):
+        assert environment.main(["transformers", version, "--cache", str(tmp_path)]) == 0
+        printed = capsys.readouterr().out
+        assert printed == f"{tmp_path}/environments/transformers-{version}/bin/python\n"
+    assert pip.installed == ["numpy", "transformers==5.24.0", "transformers==5.14.1"]
+    (link,) = tmp_path.glob("environments/transformers-5.24.0/lib/*/site-packages/kvconform_shared.pth")
+    assert link.read_text() == f"{tmp_path}/environments/torch-{environment.TORCH}/lib/python3.11/site-packages\n"
+
+
+def damage_stamp(folder: Path) -> None:
+    environment.stamp(folder).write_text('{"layout": 0}')
+
+
+def damage_text(folder: Path) -> None:
+    environment.stamp(folder).write_text("{")
+
+
+def remove_stamp(folder: Path) -> None:
+    environment.stamp(folder).unlink()
+
+
+def remove_interpreter(folder: Path) -> None:
+    environment.interpreter(folder).unlink()
+
+
+@pytest.mark.parametrize("damage", [damage_stamp, damage_text, remove_stamp, remove_interpreter])
+def test_makes_a_broken_one_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[Path], None]) -> None:
+    pip = Pip()
+    play(monkeypatch, pip)
+    recipe = environment.recipe_of("transformers", "5.24.0")
+    folder = environment.ensure(recipe, tmp_path)
+    (folder / "rest").touch()
+    damage(folder)
+    assert environment.ensure(recipe, tmp_path) == folder
+    assert not (folder / "rest").exists()
+    assert pip.installed == ["numpy", "transformers==5.24.0", "transformers==5.24.0"]
+    assert json.loads(environment.stamp(folder).read_text()) == recipe.describe()
+
+
+NONE_AT_ALL = "ERROR: Could not find a version that satisfies the requirement transformers==5.24.0 (from versions: none)"
+NOT_THIS = (
+    "ERROR: Could not find a version that satisfies the requirement transformers==5.24.0 (from versions: 5.0.0)\n"
+    "ERROR: No matching distribution found for transformers==5.24.0\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("output", "status", "words"),
+    [
+        (NOT_THIS, environment.NO_VERSION, "the package index has no transformers==5.24.0"),
+        ("WARNING: ... NewConnectionError(...)\n" + NOT_THIS, environment.NO_NETWORK, "cannot reach the package index"),
+        (NONE_AT_ALL, environment.NO_NETWORK, "cannot reach the package index"),
+        ("OSError: [Errno 28] No space left on device\n" + NOT_THIS, environment.NO_SPACE, "the disk is full"),
+        ("ERROR: no such luck\n", environment.FAILED, "cannot install transformers==5.24.0: no such luck"),
+        ("", environment.FAILED, "it printed nothing"),
+    ],
+)
+def test_failures_in_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    output: str,
+    status: int,
+    words: str,
+) -> None:
+    play(monkeypatch, Pip("transformers", output))
+    assert environment.main(["transformers", "5.24.0", "--cache", str(tmp_path)]) == status
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert words in printed.err.splitlines()[-1]
+    assert not (tmp_path / "environments" / "transformers-5.24.0").exists()
+
+
+def test_no_virtual_environments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    play(monkeypatch, lambda command: (1, "ensurepip is not available"))
+    assert environment.main(["transformers", "5.24.0", "--cache", str(tmp_path)]) == environment.NO_PYTHON
+
+
+def test_words_for_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Sequence[str]] = []
+
+    def pip(command: Sequence[str]) -> tuple[int, str]:
+        seen.append(command)
+        return Pip()(command)
+
+    play(monkeypatch, pip)
+    monkeypatch.setenv("KVCONFORM_PIP_ARGS", "--find-links 'a b'")
+    environment.ensure(environment.tools_recipe(), tmp_path)
+    (install,) = (command for command in seen if "install" in command)
+    assert list(install[-5:-3]) == ["--find-links", "a b"]
+    monkeypatch.setenv("KVCONFORM_PIP_ARGS", "'")
+    assert environment.main(["transformers", "5.24.0", "--cache", str(tmp_path)]) == environment.USAGE
+
+
+@pytest.mark.parametrize("version", ["", "5", "latest", "5.24.0\n", "5.24.0 --pre", "../5.0", "5.24.0;x", "5.24.0,<6", "-1.0"])
+def test_refuses_what_is_no_version(version: str) -> None:
+    with pytest.raises(environment.Problem) as caught:
+        environment.recipe_of("transformers", version)
+    assert caught.value.status == environment.USAGE
+
+
+@pytest.mark.parametrize("version", ["5.24", "5.24.0", "5.0.0rc1", "5.0.0.dev0", "4.57.6.post1"])
+def test_takes_versions(version: str) -> None:
+    assert environment.recipe_of("transformers", version).requirements == (f"transformers=={version}",)
+
+
+def test_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/someone")
+    monkeypatch.delenv("KVCONFORM_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    assert environment.cache_folder(None) == Path("/home/someone/.cache/kvconform")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
+    assert environment.cache_folder(None) == Path("/caches/kvconform")
+    monkeypatch.setenv("KVCONFORM_CACHE", "/own")
+    assert environment.cache_folder(None) == Path("/own")
+    assert environment.cache_folder("/given") == Path("/given")
+
+
+def test_waits_for_another_process(tmp_path: Path) -> None:
+    lock = tmp_path / "environments" / f"torch-{environment.TORCH}.lock"
+    lock.parent.mkdir()
+    command = [sys.executable, "-B", environment.__file__, "transformers", "5.24.0", "--cache", str(tmp_path)]
+    with environment.locked(lock, "torch"):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            assert process.stderr is not None
+            assert "waiting for another process" in process.stderr.readline()
+        finally:
+            process.kill()
+            process.communicate()
+    assert not (tmp_path / "environments" / f"torch-{environment.TORCH}").exists()

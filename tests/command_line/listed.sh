@@ -1,0 +1,13 @@
+# Every file of the repository is named in Makefile.am, or a source archive would lack it.
+cd "$KVC_TOP"
+[ -e .git ] && command -v git >/dev/null || skip 'not a git checkout'
+git -c safe.directory="$KVC_TOP" ls-files >"$TMPDIR/tracked"
+# What automake adds by itself, and what only a checkout needs.
+sed -n -e 's/^\([A-Za-z_]* = \)*//' -e 's/[ \t\\]*$//' -e 's/^[ \t]*//p' Makefile.am | tr ' ' '\n' | sort -u >"$TMPDIR/named"
+missing=$(sort "$TMPDIR/tracked" | comm -23 - "$TMPDIR/named" |
+  grep -vE '(^|/)\.git|^(Makefile\.am|configure\.ac|kvconform\.pc\.in|tests/unit/test_[a-z_0-9]*\.c)$' || :)
+# A unit test is named as a program, without .c.
+for test in $(sed -n 's/^\(tests\/unit\/test_[a-z_0-9]*\)\.c$/\1/p' "$TMPDIR/tracked"); do
+  grep -qxF "$test" "$TMPDIR/named" || missing="$missing $test.c"
+done
+[ -z "$missing" ] || fail "not in Makefile.am:" $missing
