@@ -1,0 +1,548 @@
+#include "reference/judge.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WATCHED_MAX = 256, SHORTCUTS = 64 };
+
+/* The last known content of an input or an earlier return, by name. */
+typedef struct watched {
+    uint64_t name;
+    uint64_t content;
+} watched;
+
+/* Where the tensor that stands at a place of the observation belongs; names are compared by address first. */
+typedef struct shortcut {
+    const char *name;
+    int16_t slot; /* -1: not of the plan */
+    uint8_t kind; /* 0 stored, 1 returned, 2 input, 3 earlier, 4 other */
+} shortcut;
+enum { STORED = 0, RETURNED, INPUT, EARLIER, OTHER };
+
+struct kvc_judge {
+    kvc_model model;
+    kvc_encoder *encoder;
+    kvc_expectation expectation;
+    int step;
+    int has_opaque;
+    const kvc_plan *shortcuts_for;
+    shortcut shortcuts[SHORTCUTS];
+    const kvc_tensor *stored[KVC_SLOTS_MAX];
+    const kvc_tensor *returned[KVC_SLOTS_MAX];
+    uint64_t address[KVC_SLOTS_MAX];
+    uint64_t other; /* content of the tensors that no view describes */
+    int other_known;
+    int watched;
+    watched watch[WATCHED_MAX];
+};
+
+kvc_judge *kvc_judge_open(void)
+{
+    kvc_judge *judge = calloc(1, sizeof *judge);
+
+    if (judge == NULL)
+        return NULL;
+    judge->encoder = kvc_encoder_open();
+    if (judge->encoder == NULL) {
+        free(judge);
+        return NULL;
+    }
+    return judge;
+}
+
+void kvc_judge_close(kvc_judge *judge)
+{
+    if (judge == NULL)
+        return;
+    kvc_encoder_close(judge->encoder);
+    if (judge->model.token != NULL)
+        kvc_model_close(&judge->model);
+    free(judge);
+}
+
+int kvc_judge_start(kvc_judge *judge, const kvc_plan *plan, const int32_t *numbers)
+{
+    if (judge->model.token == NULL && !kvc_model_open(&judge->model, plan))
+        return 0;
+    kvc_model_start(&judge->model, plan, numbers);
+    if (judge->shortcuts_for != plan) {
+        memset(judge->shortcuts, 0, sizeof judge->shortcuts);
+        judge->shortcuts_for = plan;
+        judge->has_opaque = 0;
+        for (int at = 0; at < plan->slots; at++)
+            judge->has_opaque |= plan->slot[at].view->rule == KVC_RULE_OPAQUE;
+    }
+    judge->step = 0;
+    judge->other_known = 0;
+    judge->watched = 0;
+    memset(judge->address, 0, (size_t)plan->slots * sizeof judge->address[0]);
+    return 1;
+}
+
+const kvc_model *kvc_judge_model(const kvc_judge *judge)
+{
+    return &judge->model;
+}
+
+const kvc_expectation *kvc_judge_expectation(const kvc_judge *judge)
+{
+    return &judge->expectation;
+}
+
+kvc_encoder *kvc_judge_encoder(kvc_judge *judge)
+{
+    return judge->encoder;
+}
+
+void kvc_failure_add(kvc_failure *failure, kvc_law law)
+{
+    if (law < (kvc_law)failure->law) {
+        failure->also |= 1u << failure->law;
+        failure->law = (uint8_t)law;
+    } else if (law != (kvc_law)failure->law) {
+        failure->also |= 1u << law;
+    }
+    failure->also &= ~(1u << failure->law);
+}
+
+/* A first fault decides place and deviation; later ones only add their laws. */
+static void note(kvc_failure *failure, int *found, kvc_law law, kvc_place place, int slot, int layer,
+                 kvc_deviation deviation)
+{
+    if (*found) {
+        /* The fault that the name of the failure speaks of is the one of the first law. */
+        if (law < (kvc_law)failure->law) {
+            failure->place = (uint8_t)place;
+            failure->slot = (int16_t)slot;
+            failure->layer = (int16_t)layer;
+            failure->deviation = (uint8_t)deviation;
+        }
+        kvc_failure_add(failure, law);
+        return;
+    }
+    *found = 1;
+    failure->law = (uint8_t)law;
+    failure->place = (uint8_t)place;
+    failure->slot = (int16_t)slot;
+    failure->layer = (int16_t)layer;
+    failure->deviation = (uint8_t)deviation;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash ^= word;
+    hash *= 0x9e3779b97f4a7c15u;
+    return hash ^ (hash >> 29);
+}
+
+static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
+{
+    const uint8_t *byte = data;
+
+    for (; size >= 8; size -= 8, byte += 8) {
+        uint64_t word;
+        memcpy(&word, byte, 8);
+        hash = mix(hash, word);
+    }
+    for (; size > 0; size--, byte++)
+        hash = mix(hash, *byte);
+    return hash;
+}
+
+static uint64_t hash_tensor(uint64_t hash, const kvc_tensor *tensor)
+{
+    int64_t elements = kvc_tensor_elements(tensor);
+
+    for (int axis = 0; axis < tensor->dims && axis < KVC_DIMS_MAX; axis++)
+        hash = mix(hash, (uint64_t)tensor->shape[axis]);
+    hash = mix(hash, (uint64_t)tensor->dtype);
+    if (elements > 0)
+        hash = hash_bytes(hash, tensor->data, (size_t)elements * kvc_dtype_size((kvc_dtype)tensor->dtype));
+    return hash;
+}
+
+static shortcut find_name(const kvc_plan *plan, const char *name)
+{
+    shortcut out = {name, -1, OTHER};
+
+    if (strncmp(name, "input.", 6) == 0 || strncmp(name, "earlier.", 8) == 0) {
+        out.kind = name[0] == 'i' ? INPUT : EARLIER;
+        return out;
+    }
+    for (int at = 0; at < plan->slots; at++) {
+        if (strcmp(plan->slot[at].name, name) == 0) {
+            out.slot = (int16_t)at;
+            out.kind = STORED;
+        } else if (strcmp(plan->slot[at].returned_name, name) == 0) {
+            out.slot = (int16_t)at;
+            out.kind = RETURNED;
+        }
+    }
+    return out;
+}
+
+/* Sorts the tensors of an observation by what they are. */
+static void sort_tensors(kvc_judge *judge, const kvc_observation *observation, uint64_t *other)
+{
+    const kvc_plan *plan = judge->model.plan;
+
+    for (int at = 0; at < plan->slots; at++)
+        judge->stored[at] = judge->returned[at] = NULL;
+    *other = 0;
+    for (int at = 0; at < observation->tensors; at++) {
+        const kvc_tensor *tensor = &observation->tensor[at];
+        shortcut place;
+        if (at < SHORTCUTS && judge->shortcuts[at].name == tensor->name) {
+            place = judge->shortcuts[at];
+        } else {
+            place = find_name(plan, tensor->name);
+            if (at < SHORTCUTS)
+                judge->shortcuts[at] = place;
+        }
+        if (place.kind == STORED)
+            judge->stored[place.slot] = tensor;
+        else if (place.kind == RETURNED)
+            judge->returned[place.slot] = tensor;
+        else if (place.kind == OTHER)
+            *other = hash_tensor(hash_bytes(*other, tensor->name, strlen(tensor->name)), tensor);
+    }
+    for (int at = 0; judge->has_opaque && at < plan->slots; at++) {
+        if (plan->slot[at].view->rule == KVC_RULE_OPAQUE && judge->stored[at] != NULL)
+            *other = hash_tensor(*other, judge->stored[at]);
+    }
+}
+
+/* Stored tensors and lengths against the model as it stands. */
+static void check_state(kvc_judge *judge, const kvc_observation *observation, kvc_failure *failure, int *found)
+{
+    const kvc_model *model = &judge->model;
+    const kvc_plan *plan = model->plan;
+
+    for (int layer = 0; layer < plan->layers; layer++) {
+        int64_t length = layer < observation->layers ? observation->length[layer] : KVC_ABSENT;
+        if (!plan->layer[layer].spec->length || length == model->length)
+            continue;
+        note(failure, found, KVC_LENGTH, KVC_PLACE_LENGTH, -1, layer,
+             length == KVC_ABSENT ? KVC_MISSING
+             : length < 0         ? KVC_NEGATIVE
+                                  : (length < model->length ? KVC_TOO_LOW : KVC_TOO_HIGH));
+    }
+    for (int at = 0; at < plan->slots; at++) {
+        kvc_extent extent = {.kind = KVC_CELL_TOKEN, .width = -1};
+        kvc_deviation deviation;
+        if (model->slot[at].unjudged)
+            continue;
+        kvc_view_kind_of(plan->slot[at].view->rule)->stored(model, at, &extent);
+        deviation = kvc_check_tensor(judge->encoder, model, at, &extent, judge->stored[at]);
+        if (deviation != KVC_AS_EXPECTED)
+            note(failure, found, plan->slot[at].view->law, KVC_PLACE_STORED, at, plan->slot[at].layer, deviation);
+    }
+}
+
+/* A returned tensor that shares the bytes of the stored one, and must hold the same, was checked with it. */
+static int checked_as_stored(const kvc_judge *judge, int slot, const kvc_extent *returned)
+{
+    const kvc_tensor *a = judge->stored[slot];
+    const kvc_tensor *b = judge->returned[slot];
+    kvc_extent stored = {.kind = KVC_CELL_TOKEN, .width = -1};
+
+    if (a == NULL || b == NULL || a->data != b->data || a->data == NULL || a->dims != b->dims ||
+        memcmp(a->shape, b->shape, (size_t)a->dims * sizeof a->shape[0]) != 0)
+        return 0;
+    kvc_view_kind_of(judge->model.plan->slot[slot].view->rule)->stored(&judge->model, slot, &stored);
+    return stored.kind == returned->kind && stored.first_min == returned->first_min &&
+           stored.first_max == returned->first_max && stored.end == returned->end && stored.width == returned->width;
+}
+
+static void check_mask(kvc_judge *judge, const kvc_observation *observation, int slot, const kvc_extent *extent,
+                       kvc_failure *failure, int *found)
+{
+    const kvc_slot *place = &judge->model.plan->slot[slot];
+    const kvc_tensor *tensor = judge->returned[slot];
+    int layer = place->layer;
+    int64_t width;
+    int64_t offset;
+
+    if (place->view->law != KVC_KEYS || extent->kind != KVC_CELL_TOKEN || layer >= observation->layers ||
+        !judge->model.plan->layer[layer].spec->length || observation->mask_length[layer] == KVC_ABSENT)
+        return;
+    if (tensor == NULL || tensor->dims <= place->tokens_axis || kvc_tensor_elements(tensor) < 0)
+        return;
+    width = tensor->shape[place->tokens_axis];
+    offset = extent->width >= 0 ? extent->first_min : extent->end - width;
+    if (observation->mask_length[layer] != width)
+        note(failure, found, KVC_MASK, KVC_PLACE_MASK, slot, layer,
+             observation->mask_length[layer] < width ? KVC_TOO_LOW : KVC_TOO_HIGH);
+    else if (observation->mask_offset[layer] != offset && width > 0)
+        note(failure, found, KVC_MASK, KVC_PLACE_MASK, slot, layer, KVC_WRONG_VALUE);
+}
+
+static void check_returned(kvc_judge *judge, const kvc_observation *observation, kvc_failure *failure, int *found)
+{
+    const kvc_model *model = &judge->model;
+
+    for (int at = 0; at < model->plan->slots; at++) {
+        kvc_extent extent;
+        kvc_deviation deviation;
+        if (model->slot[at].unjudged || !kvc_view_returned(model, at, &extent))
+            continue;
+        if (!checked_as_stored(judge, at, &extent)) {
+            deviation = kvc_check_tensor(judge->encoder, model, at, &extent, judge->returned[at]);
+            if (deviation != KVC_AS_EXPECTED)
+                note(failure, found, KVC_RETURN, KVC_PLACE_RETURNED, at, model->plan->slot[at].layer, deviation);
+        }
+        check_mask(judge, observation, at, &extent, failure, found);
+    }
+}
+
+static void check_positions(kvc_judge *judge, const kvc_observation *observation, kvc_failure *failure, int *found)
+{
+    const kvc_model *model = &judge->model;
+
+    for (int layer = 0; layer < model->plan->layers && layer < observation->layers; layer++) {
+        if (observation->position[layer] != KVC_ABSENT && observation->position[layer] != model->length)
+            note(failure, found, KVC_POSITION, KVC_PLACE_POSITION, -1, layer,
+                 observation->position[layer] < 0               ? KVC_NEGATIVE
+                 : observation->position[layer] < model->length ? KVC_TOO_LOW
+                                                                : KVC_TOO_HIGH);
+    }
+}
+
+static void check_addresses(kvc_judge *judge, kvc_failure *failure, int *found)
+{
+    const kvc_plan *plan = judge->model.plan;
+
+    for (int at = 0; at < plan->slots; at++) {
+        const kvc_tensor *tensor = judge->stored[at];
+        if (!plan->slot[at].view->is_static || tensor == NULL || tensor->address == 0)
+            continue;
+        if (judge->address[at] != 0 && judge->address[at] != tensor->address)
+            note(failure, found, KVC_ADDRESS, KVC_PLACE_ADDRESS, at, plan->slot[at].layer, KVC_MOVED);
+        judge->address[at] = tensor->address;
+    }
+}
+
+/* The slot that a watched tensor `input.3.layer0.keys` speaks of, or -1; *number becomes 3. */
+static int watched_slot(const kvc_plan *plan, const char *name, long *number)
+{
+    const char *rest = strchr(name, '.');
+    char *end = NULL;
+
+    if (rest == NULL)
+        return -1;
+    *number = strtol(rest + 1, &end, 10);
+    if (end == rest + 1 || *end != '.')
+        return -1;
+    for (int at = 0; at < plan->slots; at++) {
+        if (strcmp(plan->slot[at].name, end + 1) == 0 || strcmp(plan->slot[at].returned_name, end + 1) == 0)
+            return at;
+    }
+    return -1;
+}
+
+/* An input that is shown for the first time was just appended: it must hold exactly those tokens. */
+static int input_is_whole(kvc_judge *judge, int slot, const kvc_tensor *tensor)
+{
+    const kvc_model *model = &judge->model;
+    kvc_view_rule rule = model->plan->slot[slot].view->rule;
+    kvc_extent extent = {.kind = KVC_CELL_TOKEN, .end = model->length, .width = -1};
+
+    if (model->appended == 0 || (rule != KVC_RULE_ALL && rule != KVC_RULE_WINDOW && rule != KVC_RULE_LAST &&
+                                 rule != KVC_RULE_FIXED && rule != KVC_RULE_FIXED_WINDOW))
+        return 1;
+    extent.first_min = extent.first_max = model->length - model->appended;
+    /* A caller pads and cuts the first input of a convolution itself where the cache does not. */
+    if (rule == KVC_RULE_LAST) {
+        extent.zeros_left = 1;
+        extent.first_max = kvc_larger(extent.first_min, model->length - model->plan->params.kernel);
+    }
+    return kvc_check_tensor(judge->encoder, model, slot, &extent, tensor) == KVC_AS_EXPECTED;
+}
+
+static void check_watched(kvc_judge *judge, const kvc_observation *observation, kvc_failure *failure, int *found)
+{
+    const kvc_plan *plan = judge->model.plan;
+
+    for (int at = 0; at < observation->tensors; at++) {
+        const kvc_tensor *tensor = &observation->tensor[at];
+        int input = strncmp(tensor->name, "input.", 6) == 0;
+        int earlier = strncmp(tensor->name, "earlier.", 8) == 0;
+        uint64_t name;
+        uint64_t content;
+        long number = 0;
+        int slot;
+        int known = 0;
+        if (!input && !earlier)
+            continue;
+        slot = watched_slot(plan, tensor->name, &number);
+        if (earlier && slot >= 0 &&
+            kvc_slot_rule(&judge->model, slot, KVC_CONTRACT_RETURNED_TENSORS)->value == KVC_RETURNED_LIVE)
+            continue;
+        name = hash_bytes(1, tensor->name, strlen(tensor->name));
+        content = hash_tensor(2, tensor);
+        while (known < judge->watched && judge->watch[known].name != name)
+            known++;
+        if (known == judge->watched) {
+            if (judge->watched < WATCHED_MAX)
+                judge->watch[judge->watched++] = (watched){name, content};
+            if (input && slot >= 0 && !input_is_whole(judge, slot, tensor))
+                note(failure, found, KVC_ALIAS, KVC_PLACE_INPUT, slot, plan->slot[slot].layer, KVC_WRITTEN);
+        } else if (judge->watch[known].content != content) {
+            note(failure, found, KVC_ALIAS, input ? KVC_PLACE_INPUT : KVC_PLACE_EARLIER, slot,
+                 slot >= 0 ? plan->slot[slot].layer : 0, KVC_WRITTEN);
+        }
+    }
+}
+
+static int error_is_documented(const kvc_contract_rule *rule, const char *kind)
+{
+    if (rule->errors == 0)
+        return 1;
+    for (int at = 0; at < rule->errors; at++) {
+        if (strcmp(rule->error[at], kind) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether HONEST may judge this crop: it was claimed, and nothing was lost through the caller's doing. */
+static int was_claimed(const kvc_judge *judge, const kvc_op *op, const kvc_observation *observation)
+{
+    const kvc_model *model = &judge->model;
+
+    return op->kind == KVC_CROP && observation->claim == 1 && op->n < 0 && judge->expectation.removed > 0 &&
+           judge->expectation.situation.ask != KVC_ASK_OVER &&
+           model->plan->rules.rule[KVC_CONTRACT_CLAIM]->value == KVC_CLAIM_CROPPABLE &&
+           (!kvc_plan_has_op(model->plan, KVC_RECORD) || model->recording_since_first);
+}
+
+/* Laws that speak of the kind of op, once its state was found wrong. */
+static void add_op_laws(const kvc_judge *judge, const kvc_op *op, kvc_failure *failure)
+{
+    switch ((kvc_op_kind)op->kind) {
+    case KVC_CROP:
+        if (judge->expectation.situation.ask == KVC_ASK_OVER)
+            kvc_failure_add(failure, KVC_CLAMP);
+        if (judge->expectation.situation.ask == KVC_ASK_ZERO)
+            kvc_failure_add(failure, KVC_ZERO);
+        break;
+    case KVC_RESET:
+        kvc_failure_add(failure, KVC_RESET_LAW);
+        break;
+    case KVC_REORDER:
+    case KVC_SELECT:
+    case KVC_REPEAT:
+        kvc_failure_add(failure, KVC_BATCH);
+        break;
+    case KVC_APPEND:
+    case KVC_RECORD:
+        break;
+    }
+}
+
+static int judge_refused(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation, uint64_t other,
+                         kvc_failure *failure)
+{
+    const kvc_expectation *expectation = &judge->expectation;
+    kvc_failure changed = *failure;
+    int found = 0;
+    int change = 0;
+
+    if (!kvc_model_commit(&judge->model, op, expectation, 1))
+        return -1;
+    check_state(judge, observation, &changed, &change);
+    if (!change && judge->other_known && other != judge->other)
+        note(&changed, &change, KVC_ATOMIC, KVC_PLACE_OTHER, -1, 0, KVC_CHANGED);
+    if (expectation->verdict == KVC_DO) {
+        note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_REFUSED);
+        add_op_laws(judge, op, failure);
+        if (was_claimed(judge, op, observation))
+            kvc_failure_add(failure, KVC_HONEST);
+    } else if (!error_is_documented(expectation->rule, observation->error_kind)) {
+        note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_WRONG_ERROR);
+    }
+    if (change) {
+        if (found) {
+            kvc_failure_add(failure, KVC_ATOMIC);
+            failure->also |= 1u << changed.law & ~(1u << failure->law);
+        } else {
+            *failure = changed;
+            kvc_failure_add(failure, KVC_ATOMIC);
+            failure->deviation = failure->place == KVC_PLACE_OTHER ? (uint8_t)KVC_CHANGED : failure->deviation;
+            found = 1;
+        }
+    }
+    check_watched(judge, observation, failure, &found);
+    if (found && expectation->verdict == KVC_DO) {
+        /* The report shows where the op should have left the cache. */
+        judge->model.next -= op->kind == KVC_APPEND ? op->n : 0;
+        if (!kvc_model_commit(&judge->model, op, expectation, 0))
+            return -1;
+    }
+    return found;
+}
+
+static int judge_done(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation, kvc_failure *failure)
+{
+    const kvc_expectation *expectation = &judge->expectation;
+    int claimed = was_claimed(judge, op, observation);
+    int found = 0;
+
+    if (expectation->verdict == KVC_MUST_REFUSE) {
+        note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_NOT_REFUSED);
+        if (claimed)
+            kvc_failure_add(failure, KVC_HONEST);
+        return kvc_model_commit(&judge->model, op, expectation, 1) ? 1 : -1;
+    }
+    if (!kvc_model_commit(&judge->model, op, expectation, 0))
+        return -1;
+    check_state(judge, observation, failure, &found);
+    if (found) {
+        add_op_laws(judge, op, failure);
+        if (claimed)
+            kvc_failure_add(failure, KVC_HONEST);
+    }
+    if (op->kind == KVC_APPEND)
+        check_returned(judge, observation, failure, &found);
+    check_addresses(judge, failure, &found);
+    check_watched(judge, observation, failure, &found);
+    check_positions(judge, observation, failure, &found);
+    return found;
+}
+
+int kvc_judge_step(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation, kvc_failure *failure)
+{
+    uint64_t other;
+    int result;
+
+    kvc_model_expect(&judge->model, op, &judge->expectation);
+    memset(failure, 0, sizeof *failure);
+    failure->slot = -1;
+    failure->step = judge->step++;
+    failure->op = op->kind;
+    failure->situation = judge->expectation.situation;
+    failure->rule = judge->expectation.rule->name;
+    sort_tensors(judge, observation, &other);
+    result = observation->outcome != 0 ? judge_refused(judge, op, observation, other, failure)
+                                       : judge_done(judge, op, observation, failure);
+    judge->other = other;
+    judge->other_known = 1;
+    return result;
+}
+
+void kvc_judge_died(kvc_judge *judge, const kvc_op *op, kvc_deviation how, kvc_failure *failure)
+{
+    kvc_model_expect(&judge->model, op, &judge->expectation);
+    memset(failure, 0, sizeof *failure);
+    failure->law = KVC_ALIVE;
+    failure->place = KVC_PLACE_OUTCOME;
+    failure->slot = -1;
+    failure->deviation = (uint8_t)how;
+    failure->step = judge->step;
+    failure->op = op->kind;
+    failure->situation = judge->expectation.situation;
+    failure->rule = judge->expectation.rule->name;
+    (void)kvc_model_commit(&judge->model, op, &judge->expectation,
+                           judge->expectation.verdict == KVC_MUST_REFUSE);
+}

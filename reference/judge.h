@@ -1,0 +1,58 @@
+/*
+ * The judge: follows one sequence op by op, and names the law that an observation breaks.
+ */
+#ifndef KVC_REFERENCE_JUDGE_H
+#define KVC_REFERENCE_JUDGE_H
+
+#include "reference/check.h"
+
+/* What of an observation was wrong. */
+typedef enum kvc_place {
+    KVC_PLACE_OUTCOME = 0,
+    KVC_PLACE_LENGTH,
+    KVC_PLACE_STORED,
+    KVC_PLACE_RETURNED,
+    KVC_PLACE_MASK,
+    KVC_PLACE_POSITION,
+    KVC_PLACE_ADDRESS,
+    KVC_PLACE_INPUT,   /* an input was written to */
+    KVC_PLACE_EARLIER, /* an earlier return was changed */
+    KVC_PLACE_OTHER    /* a tensor of the subject that no view describes */
+} kvc_place;
+
+/* One failure of one op. Copied by value, owns nothing; points to nothing. */
+typedef struct kvc_failure {
+    uint8_t law; /* kvc_law: the first that is broken */
+    uint8_t place;
+    uint8_t deviation;
+    uint8_t op; /* kvc_op_kind */
+    int16_t slot; /* of the plan, or -1 */
+    int16_t layer;
+    int32_t step;
+    uint32_t also; /* bit 1 << kvc_law: the others */
+    int32_t rule;  /* kvc_rule_name of the rule that decides */
+    kvc_situation situation;
+} kvc_failure;
+
+typedef struct kvc_judge kvc_judge;
+
+/* Returns NULL when memory is short. */
+kvc_judge *kvc_judge_open(void);
+void kvc_judge_close(kvc_judge *judge);
+/* Begins a sequence. `plan` and `numbers` (may be NULL) must live until the next start. Returns 1, or 0 when memory is short. */
+int kvc_judge_start(kvc_judge *judge, const kvc_plan *plan, const int32_t *numbers);
+/*
+ * Judges one op. Returns 0: as expected; 1: *failure is set, and the model stands where the op should have left it; -1: memory
+ * is short. After a failure no more ops of the sequence can be judged.
+ */
+int kvc_judge_step(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation, kvc_failure *failure);
+/* The op never came back. */
+void kvc_judge_died(kvc_judge *judge, const kvc_op *op, kvc_deviation how, kvc_failure *failure);
+/* The model and the expectation of the op judged last. */
+const kvc_model *kvc_judge_model(const kvc_judge *judge);
+const kvc_expectation *kvc_judge_expectation(const kvc_judge *judge);
+kvc_encoder *kvc_judge_encoder(kvc_judge *judge);
+/* Adds a law to a failure: it is renamed when the law comes before its own. */
+void kvc_failure_add(kvc_failure *failure, kvc_law law);
+
+#endif
