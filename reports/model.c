@@ -125,6 +125,20 @@ static int join_causes(kvc_model *model)
     return 0;
 }
 
+/* `out->versions` has room for one more. */
+static size_t find_version(kvc_model *out, const cJSON *run)
+{
+    const char *subject = kvc_json_string(run, "subject");
+    const char *version = kvc_json_string(run, "version");
+    for (size_t i = 0; i < out->version_count; i++) {
+        if (strcmp(out->versions[i].subject, subject) == 0 && strcmp(out->versions[i].version, version) == 0) {
+            return i;
+        }
+    }
+    out->versions[out->version_count] = (kvc_report_version){subject, version, out->run_count};
+    return out->version_count++;
+}
+
 int kvc_model_make(const cJSON *result, kvc_model *out)
 {
     const cJSON *runs = cJSON_GetObjectItemCaseSensitive(result, "runs");
@@ -139,14 +153,16 @@ int kvc_model_make(const cJSON *result, kvc_model *out)
         findings += (size_t)cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(run, "findings"));
     }
     out->runs = calloc((size_t)cJSON_GetArraySize(runs) + 1, sizeof *out->runs);
+    out->versions = calloc((size_t)cJSON_GetArraySize(runs) + 1, sizeof *out->versions);
     out->findings = calloc(findings + 1, sizeof *out->findings);
-    if (out->runs == NULL || out->findings == NULL) {
+    if (out->runs == NULL || out->versions == NULL || out->findings == NULL) {
         return -1;
     }
     cJSON_ArrayForEach(run, runs)
     {
         kvc_report_run *entry = &out->runs[out->run_count];
         *entry = (kvc_report_run){.json = run, .status = status_of(run), .first = out->finding_count};
+        entry->version = find_version(out, run);
         cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(run, "findings"))
         {
             out->findings[out->finding_count++] =
@@ -165,6 +181,7 @@ int kvc_model_make(const cJSON *result, kvc_model *out)
 void kvc_model_free(kvc_model *model)
 {
     free(model->runs);
+    free(model->versions);
     free(model->findings);
     *model = (kvc_model){0};
 }
@@ -226,6 +243,11 @@ void kvc_model_add_table(kvc_text *text, const cJSON *table)
     }
 }
 
+void kvc_model_add_version(kvc_text *text, const kvc_report_version *version)
+{
+    kvc_text_add_format(text, "%s%s%s", version->subject, version->version[0] != '\0' ? " " : "", version->version);
+}
+
 void kvc_model_add_plural(kvc_text *text, uint64_t count, const char *one, const char *many)
 {
     kvc_text_add_count(text, count);
@@ -263,13 +285,13 @@ void kvc_model_add_headline(kvc_text *text, const kvc_model *model)
         kvc_text_add(text, " in ");
         kvc_text_add_count(text, bad);
         kvc_text_add(text, " of ");
-        kvc_model_add_plural(text, bad + good, "variant", "variants");
+        /* A variant may stand there once for each version of its subject. */
+        kvc_model_add_plural(text, bad + good, model->version_count > 1 ? "run" : "variant",
+                             model->version_count > 1 ? "runs" : "variants");
     } else if (good > 0) {
-        kvc_text_add(text, good == 1 ? "✓ The variant conforms" : "✓ All ");
-        if (good > 1) {
-            kvc_text_add_count(text, good);
-            kvc_text_add(text, " variants conform");
-        }
+        kvc_text_add(text, "✓ No finding in ");
+        kvc_model_add_plural(text, good, model->version_count > 1 ? "run" : "variant",
+                             model->version_count > 1 ? "runs" : "variants");
     } else {
         kvc_text_add(text, "⊘ Nothing was run");
     }

@@ -23,11 +23,18 @@ enum { KVC_STATUSES = 5 };
 typedef struct kvc_report_run {
     const cJSON *json;
     kvc_status status;
+    size_t version;  /* index into `versions` */
     size_t first;    /* its findings are `findings[first]` and the next `findings` */
     size_t findings;
 } kvc_report_run;
 
 #define KVC_NO_FINDING SIZE_MAX
+
+/* One subject at one version, or a target that could not say so. */
+typedef struct kvc_report_version {
+    const char *subject, *version; /* in the result; `version` may be "" */
+    size_t first;                  /* index into `runs` of its first run */
+} kvc_report_version;
 
 /* One finding of one run. */
 typedef struct kvc_report_finding {
@@ -43,6 +50,8 @@ typedef struct kvc_model {
     const cJSON *result;
     kvc_report_run *runs;
     size_t run_count;
+    kvc_report_version *versions; /* in the order of the result */
+    size_t version_count;
     kvc_report_finding *findings;
     size_t finding_count;
     size_t causes;
@@ -81,8 +90,10 @@ void kvc_model_add_table(kvc_text *text, const cJSON *table);
 void kvc_model_add_value(kvc_text *text, const cJSON *value);
 /* How it is known that the case is minimal, one sentence. */
 void kvc_model_add_minimal(kvc_text *text, const cJSON *finding);
-/* `✗ 3 findings in 2 of 8 variants`, or `✓ 8 of 8 variants conform`, one line without the rest of the counts. */
+/* `✗ 3 findings in 2 of 8 variants`, or `✓ No finding in 8 variants`, one line without the rest of the counts. */
 void kvc_model_add_headline(kvc_text *text, const kvc_model *model);
+/* `transformers 5.24.0`, or the subject alone. */
+void kvc_model_add_version(kvc_text *text, const kvc_report_version *version);
 /* `1 finding`, `2 findings`. */
 void kvc_model_add_plural(kvc_text *text, uint64_t count, const char *one, const char *many);
 
