@@ -1,0 +1,376 @@
+#include "adapters/builtin/builtin_internal.h"
+
+#include <string.h>
+
+#include "reference/values.h"
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+const kvc_refusal *kvc_layer_check_append(kvc_layer *layer, int64_t count) {
+    int64_t limit = kvc_layer_limit(layer);
+    if (layer->info->part[0].rule == KVC_RULE_FIXED) {
+        if (layer->length + count > limit && layer->fault != KVC_FAULT_OVERFLOW_WRAPS) {
+            return layer->fault == KVC_FAULT_OVERFLOW_WRONG_ERROR ? &kvc_refusal_broken : &kvc_refusal_overflow;
+        }
+        if (layer->length + count == limit && layer->fault == KVC_FAULT_REFUSES_LAST_CELL) {
+            return &kvc_refusal_overflow;
+        }
+    }
+    for (int i = 0; i < layer->info->parts; i++) {
+        kvc_part *part = &layer->part[i];
+        kvc_store *store = &part->store;
+        int failed = 0;
+        switch ((kvc_rule)part->info->rule) {
+        case KVC_RULE_ALL:
+        case KVC_RULE_WINDOW:
+        case KVC_RULE_LAST:
+        case KVC_RULE_ENTRIES:
+        case KVC_RULE_REST:
+            failed = kvc_store_reserve(store, count);
+            break;
+        case KVC_RULE_CONSTANT:
+            failed = kvc_store_reserve(store, 2);
+            break;
+        case KVC_RULE_FIXED_WINDOW:
+            if (layer->length + count > limit) {
+                size_t cells = (size_t)(limit + count) * (size_t)store->rows * (size_t)store->heads;
+                failed = kvc_store_buffer(store, 1, cells * store->cell) == NULL;
+            }
+            break;
+        default:
+            break;
+        }
+        if (failed) {
+            return &kvc_refusal_memory;
+        }
+    }
+    return NULL;
+}
+
+/* Turns the channels of one cell by one place. */
+static void turn_cell(const kvc_store *store, unsigned char *cell) {
+    unsigned char first[8];
+    memcpy(first, cell, store->element);
+    memmove(cell, cell + store->element, store->cell - store->element);
+    memcpy(cell + store->cell - store->element, first, store->element);
+}
+
+static void spoil_new_cells(const kvc_layer *layer, kvc_part *part, int64_t count) {
+    kvc_store *store = &part->store;
+    int64_t first = store->count - count;
+    if (layer->fault == KVC_FAULT_APPEND_REPEATS_ROW && part->info->name == KVC_NAME_KEYS) {
+        for (int32_t row = 1; row < store->rows; row++) {
+            for (int32_t head = 0; head < store->heads; head++) {
+                memcpy(kvc_store_cell(store, row, head, first), kvc_store_cell(store, 0, head, first),
+                       (size_t)count * store->cell);
+            }
+        }
+    }
+    if (layer->fault == KVC_FAULT_STRIDED_READ_WRONG && part->info->name == KVC_NAME_VALUES &&
+        layer->params->layout == KVC_STRIDED) {
+        for (int32_t row = 0; row < store->rows; row++) {
+            for (int32_t head = 0; head < store->heads; head++) {
+                for (int64_t index = first + 1; index < store->count; index++) {
+                    turn_cell(store, kvc_store_cell(store, row, head, index));
+                }
+            }
+        }
+    }
+}
+
+static void push_all(kvc_part *part, const int32_t *numbers, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        kvc_store_push(&part->store, numbers[i]);
+    }
+}
+
+static void set_returned(kvc_part *part, int64_t cells) {
+    kvc_store *store = &part->store;
+    cells = larger(0, smaller(cells, store->count));
+    part->returned = kvc_store_view(store, 1, store->count - cells, cells);
+    part->returned_cells = cells;
+}
+
+static void append_all(kvc_layer *layer, kvc_part *part, const int32_t *numbers, int64_t count) {
+    kvc_store *store = &part->store;
+    int64_t before = store->count;
+    push_all(part, numbers, count);
+    part->returned_cells = -1;
+    if (layer->fault == KVC_FAULT_NONE) {
+        return;
+    }
+    spoil_new_cells(layer, part, count);
+    if (layer->fault == KVC_FAULT_RETURNS_BEFORE_APPEND) {
+        part->returned = kvc_store_view(store, 1, 0, before);
+        part->returned_cells = before;
+    } else if (before > 0 &&
+               (layer->fault == KVC_FAULT_RETURNS_NEW_ONLY ||
+                (layer->fault == KVC_FAULT_INDEX_RETURNS_NEW_ONLY && part->info->name == KVC_NAME_INDEX))) {
+        set_returned(part, count);
+    }
+}
+
+static void append_window(kvc_layer *layer, kvc_part *part, const int32_t *numbers, int64_t count) {
+    int64_t kept = layer->params->window - 1;
+    int64_t visible = smaller(part->store.count, kept);
+    push_all(part, numbers, count);
+    set_returned(part, layer->fault == KVC_FAULT_RECORD_RETURNS_ALL ? part->store.count : visible + count);
+    if (layer->fault == KVC_FAULT_KEEPS_TOO_FEW) {
+        kept--;
+    } else if (layer->fault == KVC_FAULT_KEEPS_TOO_MANY) {
+        kept += 2;
+    }
+    if (!layer->recording) {
+        kvc_store_keep_newest(&part->store, kept);
+    }
+}
+
+static void append_last(kvc_layer *layer, kvc_part *part, const int32_t *numbers, int64_t count) {
+    kvc_store *store = &part->store;
+    int64_t kept = layer->params->kernel;
+    int new_only = layer->fault == KVC_FAULT_RETURNS_NEW_ONLY && store->count > 0;
+    push_all(part, numbers, count);
+    int64_t cells = new_only ? count : store->count;
+    part->returned_cells = larger(cells, new_only ? 0 : kept);
+    part->returned = kvc_store_view_turned(store, 1, store->count - cells, cells, part->returned_cells);
+    if (layer->fault == KVC_FAULT_KEEPS_TOO_FEW) {
+        kept--;
+    }
+    if (!layer->recording) {
+        kvc_store_keep_newest(store, kept);
+    }
+}
+
+static void append_folded(kvc_layer *layer, kvc_part *part, const int32_t *numbers, int64_t count) {
+    kvc_store *store = &part->store;
+    part->returned_cells = -1;
+    if (layer->fault == KVC_FAULT_RETURNS_BEFORE_APPEND && store->count > 0) {
+        size_t size = (size_t)store->rows * (size_t)store->heads * store->cell;
+        unsigned char *before = kvc_store_buffer(store, 1, size);
+        if (before != NULL) {
+            memcpy(before, store->data, size);
+        }
+        part->returned = before;
+        part->returned_cells = 1;
+    }
+    for (int64_t i = layer->fault == KVC_FAULT_FOLDS_LAST_ONLY ? count - 1 : 0; i < count; i++) {
+        layer->fold = kvc_value_fold(layer->fold, numbers[i]);
+    }
+    kvc_store_write(store, 0, layer->fold);
+    store->count = 1;
+}
+
+/* A polynomial in the values of the tokens, modulo the greatest prime below 2^31: exact, and different for every order of tokens. */
+static int64_t mix_value(int64_t sum, int value) {
+    return (sum * 31 + value) % 2147483647;
+}
+
+static void append_opaque(kvc_layer *layer, kvc_part *part, const int32_t *numbers, int64_t count) {
+    kvc_store *store = &part->store;
+    int continues = store->count > 0 || (layer->fault == KVC_FAULT_NOT_RESET_ON_FULL_CROP && layer->depth != 0);
+    int64_t extra = layer->fault == KVC_FAULT_CHUNK_DEPENDENT ? count : 0;
+    if (layer->fault == KVC_FAULT_REFUSED_CROP_COUNTS && layer->depth != 0) {
+        extra = 1;
+        layer->depth = 0;
+    }
+    for (int32_t row = 0; row < store->rows; row++) {
+        for (int32_t head = 0; head < store->heads; head++) {
+            unsigned char *cell = kvc_store_cell(store, row, head, 0);
+            for (int32_t channel = 0; channel < store->channels; channel++) {
+                unsigned char *element = cell + (size_t)channel * store->element;
+                int64_t sum = 0;
+                if (continues) {
+                    (void)kvc_value_load(store->dtype, element, &sum);
+                }
+                for (int64_t i = 0; i < count; i++) {
+                    if (layer->fault != KVC_FAULT_FIRST_CHUNK_SPECIAL || count < 4 || i != 2) {
+                        sum = mix_value(sum, kvc_value(store->salt, numbers[i], row, head, channel));
+                    }
+                }
+                kvc_value_store(store->dtype, sum + extra, element);
+            }
+        }
+    }
+    store->count = 1;
+}
+
+void kvc_layer_fill_buffer(kvc_layer *layer, const int32_t *numbers, int64_t count) {
+    int64_t from = layer->fault == KVC_FAULT_APPEND_PAST_CROPPED ? larger(layer->peak, layer->length) : layer->length;
+    int64_t limit = kvc_layer_limit(layer);
+    for (int p = 0; p < layer->info->parts; p++) {
+        kvc_part *part = &layer->part[p];
+        part->returned_cells = -1;
+        if (layer->fault == KVC_FAULT_VALUES_NOT_WRITTEN && part->info->name == KVC_NAME_VALUES && count == 1 &&
+            layer->peak > layer->length) {
+            continue;
+        }
+        for (int64_t i = 0; i < count; i++) {
+            int64_t index = from + i;
+            if (layer->fault == KVC_FAULT_OVERFLOW_WRAPS || layer->fault == KVC_FAULT_WRAPS_AROUND) {
+                index %= limit;
+            }
+            if (index >= 0 && index < limit) {
+                kvc_store_write(&part->store, index, numbers[i]);
+            }
+        }
+    }
+}
+
+/* Past the window: what was held and the new tokens are joined, the newest stay. `check` has made room for both. */
+static void append_fixed_window(kvc_layer *layer, kvc_part *part, const int32_t *numbers, int64_t count) {
+    kvc_store *store = &part->store;
+    int64_t limit = store->capacity;
+    int64_t held = smaller(layer->length, limit);
+    int64_t visible = layer->length >= limit ? limit - 1 : held;
+    int64_t joined = held + count;
+    unsigned char *buffer = kvc_store_buffer(store, 1, (size_t)(joined * store->rows * store->heads) * store->cell);
+    if (buffer == NULL) {
+        return; /* cannot be: see kvc_layer_check_append */
+    }
+    int64_t shown = layer->fault == KVC_FAULT_FULL_RETURNS_BUFFER ? limit : visible + count;
+    unsigned char *out = buffer;
+    size_t lane = 0;
+    if (layer->fault == KVC_FAULT_MOVES_WHEN_FULL) {
+        kvc_store_move(store);
+    }
+    for (int32_t row = 0; row < store->rows; row++) {
+        for (int32_t head = 0; head < store->heads; head++, lane++) {
+            unsigned char *data = store->data + lane * (size_t)limit * store->cell;
+            unsigned char *whole = out;
+            memcpy(whole, data, (size_t)held * store->cell);
+            for (int64_t i = 0; i < count; i++) {
+                kvc_store_make_cell(store, numbers[i], row, head, whole + (size_t)(held + i) * store->cell);
+            }
+            memcpy(data, whole + (size_t)(joined - limit) * store->cell, (size_t)limit * store->cell);
+            memmove(out, whole + (size_t)(joined - shown) * store->cell, (size_t)shown * store->cell);
+            out += (size_t)shown * store->cell;
+        }
+    }
+    part->returned = buffer;
+    part->returned_cells = shown;
+}
+
+static void append_ring(const kvc_layer *layer, kvc_part *part, const int32_t *numbers, int64_t count) {
+    kvc_store *store = &part->store;
+    int64_t limit = store->capacity;
+    int64_t keep = layer->params->keep;
+    if (layer->fault == KVC_FAULT_ONE_TOO_FEW && limit > keep + 1) {
+        limit--;
+    }
+    keep = layer->fault == KVC_FAULT_EVICTS_KEPT ? 0 : smaller(keep, limit - 1);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t place = layer->length + i;
+        kvc_store_write(store, place < limit ? place : keep + (place - keep) % (limit - keep), numbers[i]);
+    }
+    store->count = smaller(layer->length + count, limit);
+}
+
+static void append_blocks(kvc_layer *layer, const int32_t *numbers, int64_t count) {
+    kvc_store *entries = &layer->part[0].store;
+    kvc_store *rest = &layer->part[1].store;
+    int closed = 0;
+    for (int64_t i = 0; i < count; i++) {
+        kvc_store_push(rest, numbers[i]);
+        if (layer->open_count < layer->params->block) {
+            layer->open_tokens[layer->open_count++] = numbers[i];
+        }
+        layer->fold = kvc_value_fold(layer->fold, numbers[i]);
+        if (layer->open_count < layer->params->block ||
+            (layer->fault == KVC_FAULT_LONG_APPEND_CLOSES_ONCE && closed)) {
+            continue;
+        }
+        int32_t fold = 0;
+        for (int32_t k = 0; k < layer->open_count; k++) {
+            fold = kvc_value_fold(fold, layer->open_tokens[k]);
+        }
+        kvc_store_push(entries, layer->fault == KVC_FAULT_FOLD_NOT_ROLLED_BACK ? layer->fold : fold);
+        closed = 1;
+        layer->fold = 0;
+        layer->open_count = 0;
+        if (layer->fault != KVC_FAULT_REST_NOT_CLEARED) {
+            kvc_store_drop_back(rest, rest->count);
+        }
+    }
+}
+
+static void append_constant(kvc_layer *layer, kvc_part *part) {
+    int again = layer->fault == KVC_FAULT_WRITTEN_TWICE && part->info->name == KVC_NAME_CROSS_KEYS && part->store.count == 2 &&
+                layer->used;
+    if (part->store.count == 0 || again) {
+        kvc_store_push(&part->store, 0);
+        kvc_store_push(&part->store, 1);
+    }
+}
+
+static void append_part(kvc_layer *layer, kvc_part *part, const int32_t *numbers, int64_t count) {
+    switch ((kvc_rule)part->info->rule) {
+    case KVC_RULE_ALL:
+        append_all(layer, part, numbers, count);
+        break;
+    case KVC_RULE_WINDOW:
+        append_window(layer, part, numbers, count);
+        break;
+    case KVC_RULE_LAST:
+        append_last(layer, part, numbers, count);
+        break;
+    case KVC_RULE_FOLDED:
+        append_folded(layer, part, numbers, count);
+        break;
+    case KVC_RULE_OPAQUE:
+        append_opaque(layer, part, numbers, count);
+        break;
+    case KVC_RULE_FIXED_WINDOW:
+        append_fixed_window(layer, part, numbers, count);
+        break;
+    case KVC_RULE_RING:
+        append_ring(layer, part, numbers, count);
+        break;
+    case KVC_RULE_CONSTANT:
+        append_constant(layer, part);
+        break;
+    default:
+        break;
+    }
+}
+
+void kvc_layer_append(kvc_layer *layer, const int32_t *numbers, int64_t count) {
+    kvc_rule rule = (kvc_rule)layer->info->part[0].rule;
+    int past_window = layer->length + count > kvc_layer_limit(layer) && layer->fault != KVC_FAULT_WRAPS_AROUND;
+    if (layer->length <= 0) {
+        layer->whole = layer->recording;
+    }
+    if (rule == KVC_RULE_FIXED || (rule == KVC_RULE_FIXED_WINDOW && !past_window)) {
+        kvc_layer_fill_buffer(layer, numbers, count);
+    } else if (rule == KVC_RULE_ENTRIES) {
+        append_blocks(layer, numbers, count);
+    } else {
+        for (int i = 0; i < layer->info->parts; i++) {
+            append_part(layer, &layer->part[i], numbers, count);
+        }
+    }
+    layer->length += count;
+    layer->used = 1;
+    layer->shrunk = 0;
+    layer->peak = larger(layer->peak, layer->length);
+    if (layer->fault == KVC_FAULT_LATE_STALE_VALUE && layer->depth > 0 && layer->depth < 3) {
+        layer->depth++;
+    }
+}
+
+void kvc_layer_spoil_refused_append(kvc_layer *layer, const int32_t *numbers, int64_t count) {
+    if (layer->info->part[0].rule != KVC_RULE_FIXED) {
+        return;
+    }
+    if (layer->fault == KVC_FAULT_OVERFLOW_HALF_DONE) {
+        kvc_layer_fill_buffer(layer, numbers, count);
+        layer->length = kvc_layer_limit(layer);
+    } else if (layer->fault == KVC_FAULT_OVERFLOW_COUNTS) {
+        layer->length += count;
+    }
+}

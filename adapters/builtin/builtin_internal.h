@@ -1,0 +1,254 @@
+/*
+ * What the files of the built-in subject share: cells, layers and the cache.
+ */
+#ifndef KVC_ADAPTERS_BUILTIN_BUILTIN_INTERNAL_H
+#define KVC_ADAPTERS_BUILTIN_BUILTIN_INTERNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "adapters/builtin/builtin.h"
+#include "adapters/builtin/faults.h"
+#include "adapters/plugin.h"
+#include "reference/op.h"
+#include "reference/params.h"
+
+enum { KVC_PARTS_MAX = 4, KVC_LANES_SHOWN = 2 };
+
+/*
+ * Cells of equal size, one sequence of them for each lane; a lane is one head of one row. A cell holds one token. Within a lane
+ * the cells from `start` on, `count` of them, are in use; `capacity` fit.
+ */
+typedef struct kvc_store {
+    unsigned char *data;  /* [rows][heads][capacity][cell] */
+    unsigned char *blank; /* [blank_rows][heads][cell]: the cell of token 0 */
+    unsigned char *spare; /* the rows in their new order, between prepare and commit */
+    unsigned char *shown[KVC_LANES_SHOWN]; /* packed copies, of the stored and of the returned tensor */
+    size_t shown_size[KVC_LANES_SHOWN];
+    size_t cell;    /* bytes */
+    size_t element; /* bytes */
+    int64_t capacity;
+    int64_t start;
+    int64_t count;
+    int32_t rows;
+    int32_t blank_rows;
+    int32_t spare_rows;
+    int32_t heads;
+    int32_t channels;
+    int32_t salt;
+    kvc_dtype dtype;
+    int pinned; /* 1: the buffer never moves */
+} kvc_store;
+
+/* Makes an empty store with room for `capacity` cells. Returns 0, or -1 when memory is short. Closing is always allowed after it. */
+int kvc_store_open(kvc_store *store, int32_t rows, int32_t heads, int32_t channels, kvc_dtype dtype, int salt, int64_t capacity);
+void kvc_store_close(kvc_store *store);
+/* Makes room for `extra` more cells. Returns 0, or -1 when memory is short; nothing is changed then. */
+int kvc_store_reserve(kvc_store *store, int64_t extra);
+/* Appends the cell of `token` in all lanes. Room must have been reserved. */
+void kvc_store_push(kvc_store *store, int32_t token);
+/* Writes the cell of `token` into cell `index` of all lanes, counted from the start of the buffer. */
+void kvc_store_write(kvc_store *store, int64_t index, int32_t token);
+/* Writes the cell of `token` as row and head make it to `out`. */
+void kvc_store_make_cell(const kvc_store *store, int32_t token, int32_t row, int32_t head, unsigned char *out);
+/* Address of cell `index` in use, in one lane. */
+unsigned char *kvc_store_cell(const kvc_store *store, int32_t row, int32_t head, int64_t index);
+/* Drops cells; at most what there is. */
+void kvc_store_drop_front(kvc_store *store, int64_t cells);
+void kvc_store_drop_back(kvc_store *store, int64_t cells);
+/* Keeps the newest `cells`. */
+void kvc_store_keep_newest(kvc_store *store, int64_t cells);
+/* Copies the rows into their new order, without a change yet. Returns 0, or -1 when memory is short. */
+int kvc_store_prepare_rows(kvc_store *store, const uint8_t *rows, int32_t count);
+/* Takes what was prepared; does nothing when nothing was. */
+void kvc_store_commit_rows(kvc_store *store);
+/* Forgets what was prepared. */
+void kvc_store_abandon_rows(kvc_store *store);
+/* Gives the store a new buffer with the same contents. */
+void kvc_store_move(kvc_store *store);
+/* A packed buffer of at least `size` bytes, number `which` of the store; NULL when memory is short. */
+unsigned char *kvc_store_buffer(kvc_store *store, int which, size_t size);
+/*
+ * Cells `from` to `from + cells` of all lanes, row-major without gaps. Valid until the store is changed. NULL when memory is
+ * short or there are no cells.
+ */
+const void *kvc_store_view(kvc_store *store, int which, int64_t from, int64_t cells);
+/* The same with the cells in the last dimension, and zeros in front up to `width` cells. */
+const void *kvc_store_view_turned(kvc_store *store, int which, int64_t from, int64_t cells, int64_t width);
+
+typedef enum kvc_rule {
+    KVC_RULE_ALL,
+    KVC_RULE_WINDOW,
+    KVC_RULE_LAST,
+    KVC_RULE_FOLDED,
+    KVC_RULE_OPAQUE,
+    KVC_RULE_FIXED,
+    KVC_RULE_FIXED_WINDOW,
+    KVC_RULE_RING,
+    KVC_RULE_ENTRIES, /* always followed by its rest */
+    KVC_RULE_REST,
+    KVC_RULE_CONSTANT
+} kvc_rule;
+
+typedef enum kvc_shape { KVC_SHAPE_KEYS, KVC_SHAPE_VALUES, KVC_SHAPE_INDEX, KVC_SHAPE_TURNED, KVC_SHAPE_STATE, KVC_SHAPE_SUMMARY } kvc_shape;
+
+typedef enum kvc_name {
+    KVC_NAME_KEYS,
+    KVC_NAME_VALUES,
+    KVC_NAME_INDEX,
+    KVC_NAME_CONVOLUTION,
+    KVC_NAME_RECURRENT,
+    KVC_NAME_SUMMARY,
+    KVC_NAME_ENTRIES,
+    KVC_NAME_REST,
+    KVC_NAME_CROSS_KEYS,
+    KVC_NAME_CROSS_VALUES
+} kvc_name;
+enum { KVC_NAMES = 10 };
+
+/* One tensor of a variant. */
+typedef struct kvc_part_info {
+    uint8_t rule;  /* kvc_rule */
+    uint8_t name;  /* kvc_name */
+    uint8_t shape; /* kvc_shape */
+    uint8_t salt;
+    uint8_t returned; /* 1: an append returns it */
+} kvc_part_info;
+
+/* A correct variant of one layer. */
+typedef struct kvc_variant_info {
+    const char *name;
+    uint8_t parts;
+    uint8_t selects; /* 1: has select and repeat */
+    uint8_t records; /* 1: has record */
+    uint8_t masks;   /* 1: announces mask sizes */
+    kvc_part_info part[KVC_PARTS_MAX];
+} kvc_variant_info;
+
+/* The variant called `name` (of `length` bytes), or NULL. */
+const kvc_variant_info *kvc_variant_find(const char *name, size_t length);
+/* Name of correct variant `index` (that of several layers included), or NULL past the last. */
+const char *kvc_variant_name(size_t index);
+/* Names of tensors; `layer` is -1 in a cache that is one layer. */
+const char *kvc_stored_name(int layer, kvc_name name);
+const char *kvc_returned_name(int layer, kvc_name name);
+
+typedef struct kvc_part {
+    const kvc_part_info *info;
+    kvc_store store;
+    /* What the last append returned, for parts that return something. */
+    const void *returned;
+    int64_t returned_cells;
+} kvc_part;
+
+/* One layer of a cache. */
+typedef struct kvc_layer {
+    const kvc_variant_info *info;
+    const kvc_params *params;
+    kvc_fault fault;
+    int number; /* -1 in a cache that is one layer */
+    int recording;
+    int whole; /* 1: recording was on since the first append */
+    int used; /* 1: tokens were appended since it was made or reset */
+    int was_reset;
+    int lost_dtype;
+    int shrunk; /* 1: the last op on it was a crop */
+    int32_t rows;
+    int32_t fold;         /* of all tokens, for a folded state */
+    int32_t *open_tokens; /* numbers of the tokens in the unfinished block, room for a whole one */
+    int32_t open_count;
+    int64_t length;
+    int64_t peak; /* greatest length since it was made or reset */
+    int64_t bias; /* added to announced positions by one fault */
+    int depth;    /* steps made toward a fault that shows late */
+    kvc_part part[KVC_PARTS_MAX];
+} kvc_layer;
+
+/* A refusal. NULL stands for none. */
+typedef struct kvc_refusal {
+    const char *kind;
+    const char *text;
+} kvc_refusal;
+
+extern const kvc_refusal kvc_refusal_positive;   /* a positive crop */
+extern const kvc_refusal kvc_refusal_unrecorded; /* the window was reached without recording */
+extern const kvc_refusal kvc_refusal_lost;       /* needed tokens are gone */
+extern const kvc_refusal kvc_refusal_folded;     /* a folded state, a closed block */
+extern const kvc_refusal kvc_refusal_overflow;   /* past the capacity */
+extern const kvc_refusal kvc_refusal_memory;     /* memory is short */
+extern const kvc_refusal kvc_refusal_absent;     /* the variant has no such op */
+extern const kvc_refusal kvc_refusal_rows;       /* row numbers out of range */
+extern const kvc_refusal kvc_refusal_count;      /* a number that the op does not take */
+extern const kvc_refusal kvc_refusal_broken;     /* a wrong refusal, RuntimeError */
+extern const kvc_refusal kvc_refusal_type;       /* a wrong refusal, TypeError */
+
+/* Opens, closes. Returns 0, or -1 when memory is short; closing is allowed after both. */
+int kvc_layer_open(kvc_layer *layer, const kvc_variant_info *info, const kvc_params *params, int number, kvc_fault fault);
+void kvc_layer_close(kvc_layer *layer);
+/* Length a window, buffer or ring of this layer is limited to. */
+int64_t kvc_layer_limit(const kvc_layer *layer);
+/* The correct check of an append and of the removal of `removed` tokens, without a change. */
+const kvc_refusal *kvc_layer_check_append(kvc_layer *layer, int64_t count);
+const kvc_refusal *kvc_layer_check_crop(const kvc_layer *layer, int64_t removed);
+/* Do what was checked. */
+void kvc_layer_append(kvc_layer *layer, const int32_t *numbers, int64_t count);
+void kvc_layer_crop(kvc_layer *layer, int64_t removed);
+/* What the broken caches do to a layer whose crop or append was refused; nothing in the correct ones. */
+void kvc_layer_spoil_refused_crop(kvc_layer *layer, int64_t removed);
+void kvc_layer_spoil_refused_append(kvc_layer *layer, const int32_t *numbers, int64_t count);
+/* Writes tokens into a buffer from the layer's length on, and no further than its end. */
+void kvc_layer_fill_buffer(kvc_layer *layer, const int32_t *numbers, int64_t count);
+void kvc_layer_reset(kvc_layer *layer);
+void kvc_layer_record(kvc_layer *layer, int on);
+/* New rows: prepare (0, or -1 when memory is short), then commit or abandon. */
+int kvc_layer_prepare_rows(kvc_layer *layer, const kvc_op *op, const uint8_t *rows, int32_t count);
+void kvc_layer_commit_rows(kvc_layer *layer, const kvc_op *op, int32_t count);
+void kvc_layer_abandon_rows(kvc_layer *layer);
+/* 1 when every crop of up to `length` tokens can be given back. */
+int kvc_layer_claim(const kvc_layer *layer);
+/* Mask sizes for an append of `count` tokens, and the next position. */
+void kvc_layer_mask(const kvc_layer *layer, int64_t count, int64_t *length, int64_t *offset);
+int64_t kvc_layer_position(const kvc_layer *layer);
+int64_t kvc_layer_reported_length(const kvc_layer *layer);
+/* Adds the layer's tensors to what is shown. Returns 0, or -1 when memory is short. */
+int kvc_layer_show(kvc_layer *layer, int appended, kvc_observation *out);
+
+/* A tensor that is shown again after every op. */
+typedef struct kvc_watched {
+    char *name;
+    unsigned char *data;
+    size_t size;
+    int64_t shape[KVC_DIMS_MAX];
+    int32_t dims;
+    int32_t dtype;
+    int32_t append; /* number of the append */
+    int is_input;
+} kvc_watched;
+
+typedef struct kvc_watch {
+    kvc_watched *list;
+    size_t count;
+    size_t room;
+} kvc_watch;
+
+/* Copies the inputs of an append of `count` tokens, or what `out` says it returned. Returns 0, or -1 when memory is short. */
+int kvc_watch_inputs(kvc_watch *watch, kvc_layer *layer, int32_t append, const int32_t *numbers, int64_t count);
+int kvc_watch_returned(kvc_watch *watch, int32_t append, const kvc_observation *out);
+/* One fault: writes into what append number `append` was given or returned. */
+void kvc_watch_spoil(kvc_watch *watch, int32_t append, int is_input);
+void kvc_watch_show(const kvc_watch *watch, kvc_observation *out);
+void kvc_watch_close(kvc_watch *watch);
+
+struct kvc_cache {
+    kvc_params params;
+    kvc_fault fault;
+    int32_t layers;
+    int32_t rows;
+    int32_t appends;
+    int zeros; /* crops by 0 in a row */
+    kvc_watch watch;
+    void *leaked; /* list of what one fault takes */
+    kvc_layer layer[];
+};
+
+#endif

@@ -1,0 +1,260 @@
+#include "adapters/builtin/builtin_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+int64_t kvc_layer_limit(const kvc_layer *layer) {
+    const kvc_params *params = layer->params;
+    switch ((kvc_rule)layer->info->part[0].rule) {
+    case KVC_RULE_WINDOW:
+        return params->window;
+    case KVC_RULE_FIXED_WINDOW:
+        return smaller(params->window, params->capacity);
+    default:
+        return params->capacity;
+    }
+}
+
+/* Cells that a buffer which never grows needs, or room for a start. */
+static int64_t first_capacity(const kvc_layer *layer, kvc_rule rule) {
+    switch (rule) {
+    case KVC_RULE_FIXED:
+    case KVC_RULE_FIXED_WINDOW:
+    case KVC_RULE_RING:
+        return kvc_layer_limit(layer);
+    case KVC_RULE_FOLDED:
+    case KVC_RULE_OPAQUE:
+        return 1;
+    case KVC_RULE_CONSTANT:
+        return 4;
+    default:
+        return 16;
+    }
+}
+
+static int is_buffer(kvc_rule rule) {
+    return rule == KVC_RULE_FIXED || rule == KVC_RULE_FIXED_WINDOW || rule == KVC_RULE_RING;
+}
+
+static int open_part(kvc_layer *layer, kvc_part *part) {
+    const kvc_params *params = layer->params;
+    kvc_rule rule = (kvc_rule)part->info->rule;
+    kvc_dtype dtype = (kvc_dtype)params->dtype;
+    int32_t heads = params->heads;
+    int32_t channels = params->key_dim;
+    switch ((kvc_shape)part->info->shape) {
+    case KVC_SHAPE_KEYS:
+        break;
+    case KVC_SHAPE_VALUES:
+        channels = params->value_dim;
+        break;
+    case KVC_SHAPE_INDEX:
+        heads = 1;
+        channels = params->index_dim;
+        break;
+    case KVC_SHAPE_TURNED:
+        heads = 1;
+        channels = params->channels;
+        break;
+    case KVC_SHAPE_STATE:
+        channels = params->key_dim * params->value_dim;
+        break;
+    case KVC_SHAPE_SUMMARY:
+        channels = params->channels;
+        dtype = KVC_INT64;
+        break;
+    }
+    if (kvc_store_open(&part->store, params->batch, heads, channels, dtype, part->info->salt, first_capacity(layer, rule)) != 0) {
+        return -1;
+    }
+    if (is_buffer(rule)) {
+        part->store.pinned = rule != KVC_RULE_RING;
+        memset(part->store.data, 0, (size_t)params->batch * (size_t)heads * (size_t)part->store.capacity * part->store.cell);
+    }
+    return 0;
+}
+
+int kvc_layer_open(kvc_layer *layer, const kvc_variant_info *info, const kvc_params *params, int number, kvc_fault fault) {
+    memset(layer, 0, sizeof *layer);
+    layer->info = info;
+    layer->params = params;
+    layer->fault = fault;
+    layer->number = number;
+    layer->rows = params->batch;
+    for (int i = 0; i < info->parts; i++) {
+        layer->part[i].info = &info->part[i];
+    }
+    for (int i = 0; i < info->parts; i++) {
+        if (open_part(layer, &layer->part[i]) != 0) {
+            return -1;
+        }
+    }
+    if (info->part[0].rule == KVC_RULE_ENTRIES) {
+        layer->open_tokens = malloc(((size_t)params->block + 1) * sizeof *layer->open_tokens);
+        return layer->open_tokens != NULL ? 0 : -1;
+    }
+    return 0;
+}
+
+void kvc_layer_close(kvc_layer *layer) {
+    for (int i = 0; i < KVC_PARTS_MAX; i++) {
+        kvc_store_close(&layer->part[i].store);
+    }
+    free(layer->open_tokens);
+    layer->open_tokens = NULL;
+}
+
+/* Parts that a forgetful reset leaves as they are. */
+static int reset_forgets(const kvc_layer *layer, const kvc_part *part) {
+    kvc_rule rule = (kvc_rule)part->info->rule;
+    kvc_name name = (kvc_name)part->info->name;
+    switch (layer->fault) {
+    case KVC_FAULT_RESET_KEEPS_VALUES:
+        return name == KVC_NAME_VALUES;
+    case KVC_FAULT_RESET_KEEPS_INDEX:
+        return name == KVC_NAME_INDEX;
+    case KVC_FAULT_RESET_KEEPS_WINDOW:
+        return layer->length >= kvc_layer_limit(layer);
+    case KVC_FAULT_RESET_KEEPS_STATES:
+        return rule == KVC_RULE_LAST;
+    case KVC_FAULT_RESET_KEEPS_SUMMARY:
+        return rule == KVC_RULE_OPAQUE;
+    case KVC_FAULT_RESET_KEEPS_REST:
+        return rule == KVC_RULE_REST;
+    case KVC_FAULT_RESET_KEEPS_CROSS:
+        return rule == KVC_RULE_CONSTANT;
+    default:
+        return 0;
+    }
+}
+
+void kvc_layer_reset(kvc_layer *layer) {
+    for (int i = 0; i < layer->info->parts; i++) {
+        kvc_part *part = &layer->part[i];
+        kvc_store *store = &part->store;
+        if (is_buffer((kvc_rule)part->info->rule)) {
+            memset(store->data, 0, (size_t)store->rows * (size_t)store->heads * (size_t)store->capacity * store->cell);
+        }
+        if (layer->fault == KVC_FAULT_RESET_MOVES_BUFFER) {
+            kvc_store_move(store);
+        }
+        if (!reset_forgets(layer, part)) {
+            store->start = 0;
+            store->count = 0;
+        }
+    }
+    if (layer->fault != KVC_FAULT_RESET_KEEPS_FOLD) {
+        layer->fold = 0;
+    }
+    if (layer->fault == KVC_FAULT_RESET_STOPS_RECORDING) {
+        layer->recording = 0;
+    }
+    if (layer->fault != KVC_FAULT_RESET_KEEPS_LENGTH) {
+        layer->length = 0;
+    }
+    layer->was_reset = layer->used;
+    layer->used = 0;
+    layer->peak = 0;
+    layer->bias = 0;
+    layer->depth = 0;
+    layer->shrunk = 0;
+    layer->lost_dtype = 0;
+}
+
+void kvc_layer_record(kvc_layer *layer, int on) {
+    if (on || layer->fault != KVC_FAULT_RECORD_NEVER_ENDS) {
+        layer->recording = on;
+    }
+    if (layer->recording) {
+        return;
+    }
+    layer->whole = 0;
+    for (int i = 0; i < layer->info->parts; i++) {
+        kvc_part *part = &layer->part[i];
+        if (part->info->rule == KVC_RULE_WINDOW) {
+            kvc_store_keep_newest(&part->store, layer->params->window - 1);
+        } else if (part->info->rule == KVC_RULE_LAST) {
+            kvc_store_keep_newest(&part->store, layer->params->kernel);
+        }
+    }
+}
+
+/* Parts that a forgetful change of rows leaves as they are. */
+static int rows_forget(const kvc_layer *layer, const kvc_part *part, const kvc_op *op) {
+    kvc_name name = (kvc_name)part->info->name;
+    if (op->kind == KVC_REPEAT) {
+        return layer->fault == KVC_FAULT_REPEAT_FORGETS_INDEX && name == KVC_NAME_INDEX;
+    }
+    if (op->kind != KVC_REORDER) {
+        return 0;
+    }
+    switch (layer->fault) {
+    case KVC_FAULT_REORDER_KEYS_ONLY:
+        return name == KVC_NAME_VALUES;
+    case KVC_FAULT_REORDER_VALUES_ONLY:
+        return name == KVC_NAME_KEYS;
+    case KVC_FAULT_REORDER_FORGETS:
+        return 1;
+    case KVC_FAULT_REORDER_FORGETS_INDEX:
+        return name == KVC_NAME_INDEX;
+    case KVC_FAULT_REORDER_FORGETS_ENTRIES:
+        return name == KVC_NAME_ENTRIES;
+    case KVC_FAULT_REORDER_FORGETS_CROSS:
+        return part->info->rule == KVC_RULE_CONSTANT;
+    case KVC_FAULT_REORDER_FORGETS_STATES:
+        return part->info->rule == KVC_RULE_LAST;
+    default:
+        return 0;
+    }
+}
+
+int kvc_layer_prepare_rows(kvc_layer *layer, const kvc_op *op, const uint8_t *rows, int32_t count) {
+    uint8_t used[KVC_ROWS_MAX];
+    for (int32_t row = 0; row < count; row++) {
+        used[row] = rows[row];
+    }
+    /* A tensor that a fault forgets still gets its number of rows, or nothing could be shown. */
+    uint8_t same[KVC_ROWS_MAX];
+    for (int32_t row = 0; row < count; row++) {
+        same[row] = (uint8_t)(row % layer->rows);
+    }
+    for (int32_t row = 0; row < count; row++) {
+        if (layer->fault == KVC_FAULT_REORDER_INVERSE && op->kind == KVC_REORDER) {
+            used[rows[row]] = (uint8_t)row;
+        } else if (layer->fault == KVC_FAULT_REPEAT_TILES && op->kind == KVC_REPEAT) {
+            used[row] = same[row];
+        } else if (layer->fault == KVC_FAULT_SELECT_FIRST_ROWS && op->kind == KVC_SELECT) {
+            used[row] = same[row];
+        }
+    }
+    for (int i = 0; i < layer->info->parts; i++) {
+        kvc_part *part = &layer->part[i];
+        if (kvc_store_prepare_rows(&part->store, rows_forget(layer, part, op) ? same : used, count) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void kvc_layer_commit_rows(kvc_layer *layer, const kvc_op *op, int32_t count) {
+    for (int i = 0; i < layer->info->parts; i++) {
+        kvc_store_commit_rows(&layer->part[i].store);
+        if (layer->fault == KVC_FAULT_REORDER_MOVES_BUFFER && op->kind == KVC_REORDER) {
+            kvc_store_move(&layer->part[i].store);
+        }
+    }
+    layer->rows = count;
+    if (layer->fault == KVC_FAULT_POSITION_DRIFTS_ON_REORDER && op->kind == KVC_REORDER) {
+        layer->bias++;
+    }
+}
+
+void kvc_layer_abandon_rows(kvc_layer *layer) {
+    for (int i = 0; i < layer->info->parts; i++) {
+        kvc_store_abandon_rows(&layer->part[i].store);
+    }
+}

@@ -1,0 +1,438 @@
+#include "adapters/builtin/builtin_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* One block of the memory that a fault takes. */
+typedef struct leaked_block {
+    struct leaked_block *next;
+} leaked_block;
+enum { LEAKED_SIZE = 64 * 1024 * 1024, PAGE_SIZE_LEAST = 4096 };
+
+static const char *variant_name(size_t index) {
+    const kvc_builtin_fault *table;
+    size_t correct = 0;
+    while (kvc_variant_name(correct) != NULL) {
+        if (correct == index) {
+            return kvc_variant_name(index);
+        }
+        correct++;
+    }
+    return index - correct < kvc_builtin_faults(&table) ? kvc_fault_variant(index - correct) : NULL;
+}
+
+/* Splits `VARIANT+FAULT`. Returns 1 and sets *fault and the length of the correct variant's name, or 0. */
+static int parse_variant(const char *variant, size_t *length, kvc_fault *fault) {
+    const kvc_builtin_fault *table;
+    size_t faults = kvc_builtin_faults(&table);
+    const char *plus = strchr(variant, '+');
+    *fault = KVC_FAULT_NONE;
+    *length = plus != NULL ? (size_t)(plus - variant) : strlen(variant);
+    if (plus == NULL) {
+        return 1;
+    }
+    for (size_t i = 0; i < faults; i++) {
+        if (strcmp(kvc_fault_variant(i), variant) == 0) {
+            *fault = kvc_fault_at(i);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int32_t count_words(const char *words) {
+    int32_t count = 1;
+    for (const char *c = words; *c != '\0'; c++) {
+        count += *c == '+';
+    }
+    return count;
+}
+
+static int params_fit(const kvc_params *params) {
+    for (int i = 0; i < KVC_PARAMS; i++) {
+        const kvc_param_info *info = &kvc_param_table()[i];
+        int32_t value = kvc_param_get(params, i);
+        if (value < info->minimum || value > info->maximum) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void close_cache(kvc_cache *cache) {
+    if (cache == NULL) {
+        return;
+    }
+    for (int32_t i = 0; i < cache->layers; i++) {
+        kvc_layer_close(&cache->layer[i]);
+    }
+    kvc_watch_close(&cache->watch);
+    while (cache->leaked != NULL) {
+        leaked_block *block = cache->leaked;
+        cache->leaked = block->next;
+        free(block);
+    }
+    free(cache);
+}
+
+/* Opens layer after layer; `words` are the variants of the layers. Returns 0, or -1. */
+static int open_layers(kvc_cache *cache, const char *words, int numbered) {
+    int32_t wanted = cache->layers;
+    cache->layers = 0;
+    for (int32_t i = 0; i < wanted; i++) {
+        size_t length = strcspn(words, "+");
+        const kvc_variant_info *info = kvc_variant_find(words, length);
+        if (info == NULL) {
+            return -1;
+        }
+        cache->layers++;
+        if (kvc_layer_open(&cache->layer[i], info, &cache->params, numbered ? i : -1, cache->fault) != 0) {
+            return -1;
+        }
+        words += length + (words[length] == '+');
+    }
+    return 0;
+}
+
+static kvc_cache *open_cache(const char *variant, const kvc_params *params, const char *parts, const char *layers) {
+    size_t length;
+    kvc_fault fault;
+    (void)parts;
+    if (!params_fit(params) || !parse_variant(variant, &length, &fault)) {
+        return NULL;
+    }
+    int several = length == strlen("layers") && strncmp(variant, "layers", length) == 0;
+    if (!several && kvc_variant_find(variant, length) == NULL) {
+        return NULL;
+    }
+    int32_t count = several ? count_words(layers) : 1;
+    if (count > KVC_LAYERS_MAX) {
+        return NULL;
+    }
+    kvc_cache *cache = calloc(1, sizeof *cache + (size_t)count * sizeof cache->layer[0]);
+    if (cache == NULL) {
+        return NULL;
+    }
+    cache->params = *params;
+    cache->fault = fault;
+    cache->rows = params->batch;
+    cache->layers = count;
+    if (open_layers(cache, several ? layers : variant, several) != 0) {
+        close_cache(cache);
+        return NULL;
+    }
+    return cache;
+}
+
+static void hang(void) {
+    const struct timespec while_asleep = {1, 0};
+    for (;;) {
+        (void)nanosleep(&while_asleep, NULL);
+    }
+}
+
+static void leak(kvc_cache *cache) {
+    unsigned char *block = malloc(LEAKED_SIZE);
+    if (block == NULL) {
+        return;
+    }
+    /* Memory counts once it was touched. */
+    for (size_t i = 0; i < LEAKED_SIZE; i += PAGE_SIZE_LEAST) {
+        block[i] = 1;
+    }
+    leaked_block head = {cache->leaked};
+    memcpy(block, &head, sizeof head);
+    cache->leaked = block;
+}
+
+static const kvc_refusal *run_append(kvc_cache *cache, const kvc_op *op, const int32_t *numbers, kvc_observation *out) {
+    int32_t number = cache->appends++;
+    if (op->n < 1 || numbers == NULL) {
+        return &kvc_refusal_count;
+    }
+    for (int32_t i = 0; i < cache->layers; i++) {
+        kvc_layer_mask(&cache->layer[i], op->n, &out->mask_length[i], &out->mask_offset[i]);
+        if (cache->params.watch && kvc_watch_inputs(&cache->watch, &cache->layer[i], number, numbers, op->n) != 0) {
+            return &kvc_refusal_memory;
+        }
+    }
+    if (cache->fault == KVC_FAULT_APPEND_HALF_DONE) {
+        for (int32_t i = 0; i < cache->layers; i++) {
+            const kvc_refusal *refusal = kvc_layer_check_append(&cache->layer[i], op->n);
+            if (refusal != NULL) {
+                return refusal;
+            }
+            kvc_layer_append(&cache->layer[i], numbers, op->n);
+        }
+        return NULL;
+    }
+    const kvc_refusal *refusal = NULL;
+    for (int32_t i = 0; refusal == NULL && i < cache->layers; i++) {
+        refusal = kvc_layer_check_append(&cache->layer[i], op->n);
+        if (refusal != NULL) {
+            kvc_layer_spoil_refused_append(&cache->layer[i], numbers, op->n);
+        }
+    }
+    if (refusal != NULL) {
+        return refusal;
+    }
+    if (cache->fault == KVC_FAULT_RETURNED_OVERWRITTEN && cache->layer[0].shrunk) {
+        kvc_watch_spoil(&cache->watch, number - 1, 0);
+    }
+    for (int32_t i = 0; i < cache->layers; i++) {
+        kvc_layer_append(&cache->layer[i], numbers, op->n);
+    }
+    if (cache->fault == KVC_FAULT_INPUT_WRITTEN && op->n >= 2) {
+        kvc_watch_spoil(&cache->watch, number, 1);
+    }
+    return NULL;
+}
+
+/* Removes `removed` tokens from the first `layers` layers: from all of them or from none. */
+static const kvc_refusal *remove_tokens(kvc_cache *cache, int64_t removed, int32_t layers) {
+    const kvc_refusal *refusal = NULL;
+    if (cache->fault == KVC_FAULT_CROP_HALF_DONE) {
+        for (int32_t i = 0; i < layers; i++) {
+            refusal = kvc_layer_check_crop(&cache->layer[i], removed);
+            if (refusal != NULL) {
+                return refusal;
+            }
+            kvc_layer_crop(&cache->layer[i], removed);
+        }
+        return NULL;
+    }
+    for (int32_t i = 0; refusal == NULL && i < layers; i++) {
+        refusal = kvc_layer_check_crop(&cache->layer[i], removed);
+    }
+    for (int32_t i = 0; i < layers; i++) {
+        if (refusal != NULL) {
+            kvc_layer_spoil_refused_crop(&cache->layer[i], removed);
+        } else {
+            kvc_layer_crop(&cache->layer[i], removed);
+        }
+    }
+    return refusal;
+}
+
+static int is_keyword_call(int32_t call) {
+    return call == KVC_CALL_KEYWORD || call == KVC_CALL_CONTAINER_KEYWORD;
+}
+
+static int is_container_call(int32_t call) {
+    return call == KVC_CALL_CONTAINER || call == KVC_CALL_CONTAINER_KEYWORD;
+}
+
+/* A positive argument is refused; the broken caches do other things with it. */
+static const kvc_refusal *crop_positive(kvc_cache *cache, int64_t kept) {
+    int64_t length = cache->layer[0].length;
+    switch (cache->fault) {
+    case KVC_FAULT_POSITIVE_KEEPS:
+        return kept < length ? remove_tokens(cache, length - kept, cache->layers) : NULL;
+    case KVC_FAULT_POSITIVE_WRONG_ERROR:
+        return &kvc_refusal_broken;
+    case KVC_FAULT_REFUSED_POSITIVE_EMPTIES:
+        (void)remove_tokens(cache, length, cache->layers);
+        return &kvc_refusal_positive;
+    default:
+        return &kvc_refusal_positive;
+    }
+}
+
+static const kvc_refusal *run_crop(kvc_cache *cache, const kvc_op *op, kvc_observation *out) {
+    kvc_layer *first = &cache->layer[0];
+    int32_t call = cache->params.call;
+    int64_t removed = -(int64_t)op->n;
+    int32_t layers = cache->layers;
+    out->claim = 1;
+    for (int32_t i = 0; i < layers; i++) {
+        out->claim &= kvc_layer_claim(&cache->layer[i]);
+    }
+    if (op->n > 0) {
+        return crop_positive(cache, op->n);
+    }
+    cache->zeros = removed == 0 ? cache->zeros + 1 : 0;
+    switch (cache->fault) {
+    case KVC_FAULT_KEYWORD_IGNORED:
+        removed = is_keyword_call(call) ? 0 : removed;
+        break;
+    case KVC_FAULT_CONTAINER_CROPS_TWICE:
+        removed *= is_container_call(call) ? 2 : 1;
+        break;
+    case KVC_FAULT_CONTAINER_SKIPS_LAST:
+        layers -= is_container_call(call) && layers > 1;
+        break;
+    case KVC_FAULT_ZERO_EMPTIES:
+        removed = removed == 0 ? first->length : removed;
+        break;
+    case KVC_FAULT_ABORTS_WHEN_EMPTY_AGAIN:
+        if (first->used && first->length == 0) {
+            abort();
+        }
+        break;
+    case KVC_FAULT_HANGS_ON_SECOND_ZERO:
+        if (cache->zeros == 2) {
+            hang();
+        }
+        break;
+    default:
+        break;
+    }
+    return remove_tokens(cache, removed, layers);
+}
+
+static const kvc_refusal *run_reset(kvc_cache *cache) {
+    int32_t layers = cache->fault == KVC_FAULT_RESET_FIRST_ONLY ? 1 : cache->layers;
+    for (int32_t i = 0; i < layers; i++) {
+        kvc_layer_reset(&cache->layer[i]);
+    }
+    return NULL;
+}
+
+static const kvc_refusal *run_record(kvc_cache *cache, const kvc_op *op) {
+    int records = cache->layer[0].number >= 0;
+    for (int32_t i = 0; i < cache->layers; i++) {
+        records |= cache->layer[i].info->records;
+    }
+    if (!records) {
+        return &kvc_refusal_absent;
+    }
+    if (op->n < 0 || op->n > 1) {
+        return &kvc_refusal_count;
+    }
+    for (int32_t i = 0; i < cache->layers; i++) {
+        if (cache->layer[i].info->records) {
+            kvc_layer_record(&cache->layer[i], op->n);
+        }
+    }
+    return NULL;
+}
+
+/* Which rows the op makes the new ones of. Returns a refusal, or sets rows[*count]. */
+static const kvc_refusal *find_rows(const kvc_cache *cache, const kvc_op *op, uint8_t *rows, int32_t *count) {
+    if (op->kind == KVC_REPEAT) {
+        if (op->n < 1 || op->n > KVC_ROWS_MAX / cache->rows) {
+            return &kvc_refusal_count;
+        }
+        *count = cache->rows * op->n;
+        for (int32_t row = 0; row < *count; row++) {
+            rows[row] = (uint8_t)(row / op->n);
+        }
+        return NULL;
+    }
+    *count = op->count;
+    if (op->count < 1 || op->count > KVC_ROWS_MAX || (op->kind == KVC_REORDER && op->count != cache->rows)) {
+        return &kvc_refusal_rows;
+    }
+    for (int32_t row = 0; row < *count; row++) {
+        if (op->rows[row] >= cache->rows) {
+            return &kvc_refusal_rows;
+        }
+        rows[row] = op->rows[row];
+    }
+    return NULL;
+}
+
+static const kvc_refusal *run_rows(kvc_cache *cache, const kvc_op *op) {
+    uint8_t rows[KVC_ROWS_MAX];
+    uint8_t same[KVC_ROWS_MAX] = {0, 1, 2, 3, 4, 5, 6, 7};
+    int32_t count = 0;
+    for (int32_t i = 0; i < cache->layers; i++) {
+        if (op->kind != KVC_REORDER && !cache->layer[i].info->selects) {
+            return &kvc_refusal_absent;
+        }
+    }
+    const kvc_refusal *refusal = find_rows(cache, op, rows, &count);
+    for (int32_t i = 0; refusal == NULL && i < cache->layers; i++) {
+        int skipped = i > 0 && cache->fault == KVC_FAULT_REORDER_FIRST_ONLY && op->kind == KVC_REORDER;
+        if (kvc_layer_prepare_rows(&cache->layer[i], op, skipped ? same : rows, count) != 0) {
+            refusal = &kvc_refusal_memory;
+        }
+    }
+    for (int32_t i = 0; i < cache->layers; i++) {
+        if (refusal != NULL) {
+            kvc_layer_abandon_rows(&cache->layer[i]);
+        } else {
+            kvc_layer_commit_rows(&cache->layer[i], op, count);
+        }
+    }
+    cache->rows = refusal != NULL ? cache->rows : count;
+    return refusal;
+}
+
+static const kvc_refusal *run_op(kvc_cache *cache, const kvc_op *op, const int32_t *numbers, kvc_observation *out) {
+    if (op->kind != KVC_CROP) {
+        cache->zeros = 0;
+    }
+    switch ((kvc_op_kind)op->kind) {
+    case KVC_APPEND:
+        return run_append(cache, op, numbers, out);
+    case KVC_CROP:
+        return run_crop(cache, op, out);
+    case KVC_RESET:
+        return run_reset(cache);
+    case KVC_REORDER:
+    case KVC_SELECT:
+    case KVC_REPEAT:
+        return run_rows(cache, op);
+    case KVC_RECORD:
+        return run_record(cache, op);
+    }
+    return &kvc_refusal_absent;
+}
+
+static void refuse(const kvc_refusal *refusal, kvc_observation *out) {
+    out->outcome = 1;
+    out->error_kind = refusal->kind;
+    out->error_text = refusal->text;
+}
+
+static void run_cache(kvc_cache *cache, const kvc_op *op, const int32_t *numbers, kvc_observation *out) {
+    out->outcome = 0;
+    out->layers = cache->layers;
+    out->claim = -1;
+    out->tensors = 0;
+    out->error_kind = "";
+    out->error_text = "";
+    for (int32_t i = 0; i < cache->layers; i++) {
+        out->mask_length[i] = KVC_ABSENT;
+        out->mask_offset[i] = KVC_ABSENT;
+    }
+    if (cache->fault == KVC_FAULT_LEAKS_MEMORY) {
+        leak(cache);
+    }
+    const kvc_refusal *refusal = run_op(cache, op, numbers, out);
+    if (refusal != NULL) {
+        refuse(refusal, out);
+    }
+    int appended = refusal == NULL && op->kind == KVC_APPEND;
+    for (int32_t i = 0; i < cache->layers; i++) {
+        kvc_layer *layer = &cache->layer[i];
+        int lags = cache->fault == KVC_FAULT_LENGTH_OF_LAST_LAGS && i > 0 && i == cache->layers - 1 && op->kind == KVC_CROP;
+        out->length[i] = lags ? layer->peak : kvc_layer_reported_length(layer);
+        out->position[i] = kvc_layer_position(layer);
+        if (kvc_layer_show(layer, appended, out) != 0) {
+            refuse(&kvc_refusal_memory, out);
+        }
+    }
+    if (cache->params.watch) {
+        if (appended && kvc_watch_returned(&cache->watch, cache->appends - 1, out) != 0) {
+            refuse(&kvc_refusal_memory, out);
+        }
+        kvc_watch_show(&cache->watch, out);
+    }
+}
+
+static const kvc_plugin plugin = {
+    .version = KVC_PLUGIN_VERSION,
+    .subject = "builtin",
+    .subject_version = "1",
+    .variant = variant_name,
+    .open = open_cache,
+    .run = run_cache,
+    .close = close_cache,
+};
+
+const kvc_plugin *kvc_builtin_plugin(void) {
+    return &plugin;
+}

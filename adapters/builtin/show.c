@@ -1,0 +1,208 @@
+#include "adapters/builtin/builtin_internal.h"
+
+#include <string.h>
+
+#include "reference/values.h"
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+int64_t kvc_layer_reported_length(const kvc_layer *layer) {
+    switch (layer->fault) {
+    case KVC_FAULT_LENGTH_NOT_ROLLED_BACK:
+        return layer->peak;
+    case KVC_FAULT_RESET_KEEPS_COUNT:
+        return layer->length + layer->was_reset;
+    case KVC_FAULT_LENGTH_CAPPED:
+        return smaller(layer->length, kvc_layer_limit(layer));
+    default:
+        return layer->length;
+    }
+}
+
+int64_t kvc_layer_position(const kvc_layer *layer) {
+    switch (layer->fault) {
+    case KVC_FAULT_POSITION_NOT_ROLLED_BACK:
+        return layer->peak;
+    case KVC_FAULT_POSITION_CAPPED:
+        return smaller(layer->length, kvc_layer_limit(layer));
+    case KVC_FAULT_POSITION_WRAPS:
+        return layer->length % kvc_layer_limit(layer);
+    default:
+        return layer->length + layer->bias;
+    }
+}
+
+static void mask_of_all(const kvc_layer *layer, int64_t count, int64_t *length) {
+    *length = layer->length + count;
+    if (layer->fault == KVC_FAULT_MASK_WITHOUT_NEW) {
+        *length = layer->length;
+    } else if (layer->fault == KVC_FAULT_MASK_NOT_ROLLED_BACK) {
+        *length = larger(layer->length, layer->peak) + count;
+    }
+}
+
+void kvc_layer_mask(const kvc_layer *layer, int64_t count, int64_t *length, int64_t *offset) {
+    if (!layer->info->masks) {
+        *length = KVC_ABSENT;
+        *offset = KVC_ABSENT;
+        return;
+    }
+    /* The attention part is the last one; what a layer holds beside it announces no mask. */
+    int64_t limit = kvc_layer_limit(layer);
+    int64_t late = layer->fault == KVC_FAULT_MASK_OFFSET_LATE && layer->length >= limit;
+    *offset = 0;
+    switch ((kvc_rule)layer->info->part[layer->info->parts - 1].rule) {
+    case KVC_RULE_WINDOW:
+        *length = smaller(layer->length, limit - 1) + count;
+        *offset = layer->length - limit + 1 + late;
+        if (layer->fault != KVC_FAULT_MASK_OFFSET_NEGATIVE) {
+            *offset = larger(0, *offset);
+        }
+        break;
+    case KVC_RULE_FIXED:
+        *length = layer->fault == KVC_FAULT_MASK_IS_LENGTH ? layer->length + count : limit;
+        break;
+    case KVC_RULE_FIXED_WINDOW:
+        *offset = larger(0, layer->length - limit + 1 + late);
+        if (layer->length >= limit) {
+            *length = limit - 1 + count;
+        } else {
+            *length = larger(limit, layer->length + count);
+        }
+        break;
+    default:
+        mask_of_all(layer, count, length);
+        break;
+    }
+}
+
+static void fill_shape(const kvc_layer *layer, const kvc_part *part, int64_t cells, kvc_tensor *tensor) {
+    const kvc_params *params = layer->params;
+    const kvc_store *store = &part->store;
+    tensor->shape[0] = store->rows;
+    switch ((kvc_shape)part->info->shape) {
+    case KVC_SHAPE_KEYS:
+    case KVC_SHAPE_VALUES:
+        tensor->dims = 4;
+        tensor->shape[1] = store->heads;
+        tensor->shape[2] = cells;
+        tensor->shape[3] = store->channels;
+        break;
+    case KVC_SHAPE_INDEX:
+        tensor->dims = 3;
+        tensor->shape[1] = cells;
+        tensor->shape[2] = store->channels;
+        break;
+    case KVC_SHAPE_TURNED:
+        tensor->dims = 3;
+        tensor->shape[1] = store->channels;
+        tensor->shape[2] = cells;
+        break;
+    case KVC_SHAPE_STATE:
+        tensor->dims = 4;
+        tensor->shape[1] = store->heads;
+        tensor->shape[2] = params->key_dim;
+        tensor->shape[3] = params->value_dim;
+        break;
+    case KVC_SHAPE_SUMMARY:
+        tensor->dims = 3;
+        tensor->shape[1] = store->heads;
+        tensor->shape[2] = store->channels;
+        break;
+    }
+}
+
+/* Keys that have become float32. Returns NULL when memory is short. */
+static const void *widen(kvc_store *store, const void *data, int64_t cells) {
+    size_t count = (size_t)(cells * store->rows * store->heads * store->channels);
+    unsigned char *out = kvc_store_buffer(store, 1, count * 4);
+    for (size_t i = 0; out != NULL && i < count; i++) {
+        int64_t value = 0;
+        (void)kvc_value_load(store->dtype, (const unsigned char *)data + i * store->element, &value);
+        kvc_value_store(KVC_FLOAT32, value, out + i * 4);
+    }
+    return out;
+}
+
+/* Zeros on the wrong side. */
+static void pad_right(const kvc_store *store, int64_t cells, int64_t width) {
+    unsigned char *row = store->shown[0];
+    size_t state = (size_t)cells * store->element;
+    size_t padding = (size_t)(width - cells) * store->element;
+    for (int64_t i = 0; i < (int64_t)store->rows * store->heads * store->channels; i++) {
+        memmove(row, row + padding, state);
+        memset(row + state, 0, padding);
+        row += state + padding;
+    }
+}
+
+static int show_stored(kvc_layer *layer, kvc_part *part, kvc_tensor *tensor) {
+    kvc_store *store = &part->store;
+    kvc_rule rule = (kvc_rule)part->info->rule;
+    int64_t cells = store->count;
+    tensor->name = kvc_stored_name(layer->number, (kvc_name)part->info->name);
+    tensor->dtype = (int32_t)store->dtype;
+    tensor->address = 0;
+    switch (rule) {
+    case KVC_RULE_LAST:
+        cells = larger(cells, layer->params->kernel);
+        tensor->data = kvc_store_view_turned(store, 0, 0, store->count, cells);
+        if (layer->fault == KVC_FAULT_PADS_RIGHT && tensor->data != NULL) {
+            pad_right(store, store->count, cells);
+        }
+        break;
+    case KVC_RULE_FIXED:
+    case KVC_RULE_FIXED_WINDOW:
+        cells = store->capacity;
+        tensor->data = store->data;
+        tensor->address = (uint64_t)(uintptr_t)store->data;
+        break;
+    default:
+        tensor->data = kvc_store_view(store, 0, 0, cells);
+        break;
+    }
+    if (layer->lost_dtype && part->info->name == KVC_NAME_KEYS && cells > 0) {
+        tensor->data = widen(store, tensor->data, cells);
+        tensor->dtype = KVC_FLOAT32;
+    }
+    fill_shape(layer, part, cells, tensor);
+    return cells > 0 && tensor->data == NULL ? -1 : 0;
+}
+
+static int show_returned(kvc_layer *layer, kvc_part *part, const kvc_tensor *stored, kvc_tensor *tensor) {
+    tensor->name = kvc_returned_name(layer->number, (kvc_name)part->info->name);
+    tensor->dtype = (int32_t)part->store.dtype;
+    tensor->address = 0;
+    if (part->returned_cells < 0) {
+        memcpy(tensor->shape, stored->shape, sizeof tensor->shape);
+        tensor->dims = stored->dims;
+        tensor->data = stored->data;
+        return 0;
+    }
+    tensor->data = part->returned;
+    fill_shape(layer, part, part->returned_cells, tensor);
+    return part->returned_cells > 0 && tensor->data == NULL ? -1 : 0;
+}
+
+int kvc_layer_show(kvc_layer *layer, int appended, kvc_observation *out) {
+    int failed = 0;
+    for (int i = 0; i < layer->info->parts; i++) {
+        kvc_part *part = &layer->part[i];
+        kvc_rule rule = (kvc_rule)part->info->rule;
+        if ((rule == KVC_RULE_FOLDED || rule == KVC_RULE_OPAQUE) && part->store.count == 0) {
+            continue; /* there is no state of no tokens */
+        }
+        kvc_tensor *stored = &out->tensor[out->tensors++];
+        failed |= show_stored(layer, part, stored);
+        if (appended && part->info->returned) {
+            failed |= show_returned(layer, part, stored, &out->tensor[out->tensors++]);
+        }
+    }
+    return failed != 0 ? -1 : 0;
+}
