@@ -135,6 +135,7 @@ static int add_layers(const kvc_catalogue *catalogue, const kvc_contract *contra
         kvc_catalogue_rules(catalogue, contract, name, &layer->rules);
         {
             unsigned offered = offered_ops(layer->spec->ops, &layer->rules);
+            layer->records = (offered & 1u << KVC_RECORD) != 0;
             record |= offered & 1u << KVC_RECORD;
             plan->ops &= offered | 1u << KVC_RECORD;
         }
@@ -176,6 +177,7 @@ int kvc_plan_make(const kvc_catalogue *catalogue, const kvc_contract *contract, 
     plan->layers = 1;
     plan->layer[0].spec = spec;
     plan->layer[0].rules = plan->rules;
+    plan->layer[0].records = (plan->ops & 1u << KVC_RECORD) != 0;
     return add_views(plan, spec, 0, parts, error);
 }
 

@@ -27,6 +27,7 @@ typedef struct kvc_slot {
 typedef struct kvc_layer {
     const kvc_spec *spec;
     kvc_rules rules;
+    int records; /* it keeps the past when told to */
 } kvc_layer;
 
 typedef struct kvc_plan {

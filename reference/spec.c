@@ -197,6 +197,39 @@ static int read_parts(const cJSON *json, const char *name, kvc_spec *spec, kvc_e
     return 1;
 }
 
+static int read_since(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
+{
+    const cJSON *object = cJSON_GetObjectItemCaseSensitive(json, "since");
+
+    if (object == NULL)
+        return 1;
+    if (!cJSON_IsObject(object) || cJSON_GetArraySize(object) > KVC_SINCE_MAX) {
+        kvc_error_set(error, "%s: field \"since\": expected an object of at most %d versions", name, KVC_SINCE_MAX);
+        return 0;
+    }
+    for (const cJSON *item = object->child; item != NULL; item = item->next) {
+        if (strlen(item->string) >= sizeof spec->since_name[0] || !kvc_text_is_plain(item->string) ||
+            !kvc_json_text(object, name, item->string, spec->since_version[spec->since],
+                           sizeof spec->since_version[0], error)) {
+            if (error->text[0] == '\0')
+                kvc_error_set(error, "%s: field \"since\": name too long", name);
+            return 0;
+        }
+        memcpy(spec->since_name[spec->since], item->string, strlen(item->string) + 1);
+        spec->since++;
+    }
+    return 1;
+}
+
+const char *kvc_spec_since(const kvc_spec *spec, const char *name)
+{
+    for (int at = 0; at < spec->since; at++) {
+        if (strcmp(spec->since_name[at], name) == 0)
+            return spec->since_version[at];
+    }
+    return "";
+}
+
 static int read_dims(const cJSON *json, const char *name, kvc_view_spec *view, kvc_error *error)
 {
     const cJSON *list;
@@ -328,7 +361,7 @@ static int check_rule_params(const kvc_spec *spec, const char *name, kvc_error *
 static int read_spec(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
 {
     static const char *const known[] = {"schema", "subject", "variant", "title",  "ops",   "params", "dtypes",
-                                        "parts",  "layers",  "length",  "claim", "views", "notes",  NULL};
+                                        "parts",  "layers",  "length",  "claim", "views", "notes",  "since", NULL};
     char text[64];
     const cJSON *list;
     const cJSON *item;
@@ -346,7 +379,7 @@ static int read_spec(const cJSON *json, const char *name, kvc_spec *spec, kvc_er
         !kvc_json_text(json, name, "title", spec->title, sizeof spec->title, error) ||
         !read_ops(json, name, spec, error) || !read_params(json, name, spec, error) ||
         !read_dtypes(json, name, spec, error) || !read_boolean(json, name, "length", 1, &spec->length, error) ||
-        !read_boolean(json, name, "claim", 0, &spec->claim, error) || !read_parts(json, name, spec, error) ||
+        !read_boolean(json, name, "claim", 0, &spec->claim, error) || !read_parts(json, name, spec, error) || !read_since(json, name, spec, error) ||
         !read_choices(json, name, "layers", spec->layer_choice, &spec->layers, error))
         return 0;
     if (cJSON_GetObjectItemCaseSensitive(json, "views") != NULL) {

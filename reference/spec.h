@@ -18,6 +18,7 @@ enum {
     KVC_CHOICES_MAX = 16, /* entries in `parts` and in `layers` */
     KVC_CHOICE_NAME_MAX = 200,
     KVC_PARTS_MAX = 8, /* different parts in one spec */
+    KVC_SINCE_MAX = 8,
     KVC_SPEC_FILE_MAX = 1 << 20
 };
 
@@ -93,6 +94,9 @@ typedef struct kvc_spec {
     unsigned part_mask[KVC_CHOICES_MAX]; /* bit per part name */
     int part_names;
     char part_name[KVC_PARTS_MAX][40];
+    int since; /* parts and parameters that came with a later version */
+    char since_name[KVC_SINCE_MAX][40];
+    char since_version[KVC_SINCE_MAX][24];
     int layers; /* number of entries in `layer_choice`, 0: one layer */
     char layer_choice[KVC_CHOICES_MAX][KVC_CHOICE_NAME_MAX];
     int views;
@@ -106,6 +110,8 @@ int kvc_spec_parse(const char *text, size_t length, const char *name, kvc_spec *
 int kvc_spec_has_op(const kvc_spec *spec, kvc_op_kind kind);
 /* Whether the spec uses the parameter at byte `offset` of kvc_params. */
 int kvc_spec_uses(const kvc_spec *spec, size_t offset);
+/* The first version that has this part or parameter, "" for every version. */
+const char *kvc_spec_since(const kvc_spec *spec, const char *name);
 const char *kvc_view_rule_name(kvc_view_rule rule);
 
 #endif

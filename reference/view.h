@@ -64,6 +64,11 @@ static inline const kvc_contract_rule *kvc_slot_rule(const kvc_model *model, int
 {
     return model->plan->layer[model->plan->slot[slot].layer].rules.rule[name];
 }
+/* Whether the slot's layer is keeping the past now: a container may be recording while some of its layers never do. */
+static inline int kvc_slot_records(const kvc_model *model, int slot)
+{
+    return model->recording && model->plan->layer[model->plan->slot[slot].layer].records;
+}
 static inline int32_t kvc_larger(int32_t a, int32_t b)
 {
     return a > b ? a : b;

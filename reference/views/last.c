@@ -6,7 +6,7 @@
 
 static void appended(kvc_model *model, int slot)
 {
-    if (!model->recording)
+    if (!kvc_slot_records(model, slot))
         model->slot[slot].held = kvc_larger(model->slot[slot].held, model->length - model->plan->params.kernel);
 }
 
@@ -17,7 +17,7 @@ static kvc_verdict crop(const kvc_model *model, int slot, const kvc_expectation 
 
     if (unrecorded->value == KVC_UNRECORDED_IGNORED)
         return KVC_DO;
-    if (!model->recording && unrecorded->value == KVC_UNRECORDED_REFUSE) {
+    if (!kvc_slot_records(model, slot) && unrecorded->value == KVC_UNRECORDED_REFUSE) {
         *rule = unrecorded;
         return KVC_MUST_REFUSE;
     }

@@ -11,7 +11,7 @@ static int32_t kept(const kvc_model *model)
 
 static void appended(kvc_model *model, int slot)
 {
-    if (!model->recording)
+    if (!kvc_slot_records(model, slot))
         model->slot[slot].held = kvc_larger(model->slot[slot].held, model->length - kept(model));
 }
 
@@ -21,7 +21,7 @@ static kvc_verdict crop(const kvc_model *model, int slot, const kvc_expectation 
     const kvc_contract_rule *unrecorded = kvc_slot_rule(model, slot, KVC_CONTRACT_UNRECORDED);
     int reached = model->length >= model->plan->params.window;
 
-    if (reached && !model->recording && unrecorded->value == KVC_UNRECORDED_REFUSE) {
+    if (reached && !kvc_slot_records(model, slot) && unrecorded->value == KVC_UNRECORDED_REFUSE) {
         *rule = unrecorded;
         return KVC_MUST_REFUSE;
     }

@@ -1,0 +1,40 @@
+/*
+ * The alphabet of the exhaustive stage: about eight ops at the variant's boundaries, with arguments relative to the state.
+ */
+#ifndef KVC_HARNESS_ALPHABET_H
+#define KVC_HARNESS_ALPHABET_H
+
+#include "reference/model.h"
+
+enum { KVC_ALPHABET_MAX = 8 };
+
+typedef enum kvc_letter {
+    KVC_LETTER_APPEND_ONE = 0,
+    KVC_LETTER_APPEND_BOUNDARY, /* as many as the smallest window or capacity, 3 without one */
+    KVC_LETTER_CROP_ZERO,
+    KVC_LETTER_CROP_ONE,
+    KVC_LETTER_CROP_HELD,
+    KVC_LETTER_CROP_OVER, /* one more than is held */
+    KVC_LETTER_CROP_POSITIVE,
+    KVC_LETTER_RESET,
+    KVC_LETTER_REORDER, /* rows backwards */
+    KVC_LETTER_SELECT,  /* the last row */
+    KVC_LETTER_REPEAT,  /* twice */
+    KVC_LETTER_RECORD,
+    KVC_LETTER_RECORD_OFF
+} kvc_letter;
+enum { KVC_LETTERS = 13 };
+
+typedef struct kvc_alphabet {
+    int count;
+    kvc_letter letter[KVC_ALPHABET_MAX];
+} kvc_alphabet;
+
+/* The letters for what a plan offers. */
+void kvc_alphabet_make(const kvc_plan *plan, kvc_alphabet *alphabet);
+/* The op that a letter stands for in the model's state. Returns 0 when the state has no such op. */
+int kvc_letter_op(kvc_letter letter, const kvc_model *model, kvc_op *op);
+/* "crop(-held - 1)" */
+const char *kvc_letter_text(kvc_letter letter);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * Choosing parameters: what a version offers of parts, layers, calls and sizes.
+ */
+#ifndef KVC_HARNESS_CHOICE_H
+#define KVC_HARNESS_CHOICE_H
+
+#include "harness/random.h"
+#include "reference/catalogue.h"
+
+enum { KVC_COMBINATIONS_MAX = 32 };
+
+typedef struct kvc_choice {
+    const kvc_spec *spec;
+    int combinations; /* of parts and layers that this version has */
+    int32_t parts[KVC_COMBINATIONS_MAX];
+    int32_t layers[KVC_COMBINATIONS_MAX];
+    unsigned calls;  /* bit 1 << kvc_call */
+    unsigned frozen; /* bit 1 << parameter: cannot be varied in this version */
+} kvc_choice;
+
+/* Works out what can be chosen. `variants` are the NULL-ended names that the subject has. */
+void kvc_choice_make(const kvc_spec *spec, const kvc_rules *rules, const char *version, const char *const *variants,
+                     kvc_choice *choice);
+/* Whether parameters from a file are within what the spec tries. Returns 1, or 0 with *error set. */
+int kvc_choice_allows(const kvc_spec *spec, const kvc_params *params, kvc_error *error);
+/* The parameters of the exhaustive stage: small, at boundaries that short sequences reach. */
+kvc_params kvc_choice_base(const kvc_choice *choice, int combination);
+kvc_params kvc_choice_random(const kvc_choice *choice, kvc_random *random);
+kvc_params kvc_choice_smallest(const kvc_choice *choice);
+
+#endif

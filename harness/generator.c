@@ -1,0 +1,440 @@
+#include "harness/generator.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/alphabet.h"
+#include "harness/choice.h"
+#include "harness/random.h"
+
+enum { RANDOM_OPS_MAX = 20, TRIES = 6, SMALL_LENGTH = 3, TOKENS_IN_SEQUENCE_MAX = 400 };
+
+/* All sequences of one length, for one choice of parts and layers. */
+typedef struct stage {
+    uint64_t start;
+    uint64_t count;
+    int combination;
+    int length;
+} stage;
+
+struct kvc_generator {
+    const kvc_catalogue *catalogue;
+    const kvc_contract *contract;
+    const kvc_spec *spec;
+    const char *variant;
+    uint64_t seed;
+    kvc_profile profile;
+    kvc_choice choice;
+    kvc_alphabet alphabet; /* of the first combination */
+    int stages;
+    stage stage[KVC_STAGES_MAX];
+    uint64_t exhaustive;
+    kvc_plan plan;
+    uint64_t plan_block; /* first index of the block of `plan`, UINT64_MAX for none */
+    kvc_alphabet block_alphabet;
+    kvc_model model;
+};
+
+static int add_stages(kvc_generator *generator, kvc_error *error)
+{
+    kvc_plan *plan = &generator->plan;
+    kvc_params base = kvc_choice_base(&generator->choice, 0);
+
+    if (!kvc_plan_make(generator->catalogue, generator->contract, generator->spec, generator->variant, &base, plan,
+                       error))
+        return 0;
+    kvc_alphabet_make(plan, &generator->alphabet);
+    if (generator->profile == KVC_ASSISTED)
+        return 1;
+    for (int length = 1; length <= KVC_EXHAUSTIVE_MAX; length++) {
+        for (int at = 0; at < generator->choice.combinations; at++) {
+            stage *next = &generator->stage[generator->stages];
+            kvc_alphabet alphabet;
+            if (generator->stages == KVC_STAGES_MAX || (at > 0 && length > SMALL_LENGTH))
+                break;
+            base = kvc_choice_base(&generator->choice, at);
+            if (!kvc_plan_make(generator->catalogue, generator->contract, generator->spec, generator->variant, &base,
+                               plan, error))
+                return 0;
+            kvc_alphabet_make(plan, &alphabet);
+            next->start = generator->exhaustive;
+            next->combination = at;
+            next->length = length;
+            next->count = 1;
+            for (int letter = 0; letter < length; letter++)
+                next->count *= (uint64_t)alphabet.count;
+            generator->exhaustive += next->count;
+            generator->stages++;
+        }
+    }
+    return 1;
+}
+
+kvc_generator *kvc_generator_open(const kvc_catalogue *catalogue, const kvc_contract *contract, const kvc_spec *spec,
+                                  const char *variant, const char *version, const char *const *variants, uint64_t seed,
+                                  kvc_profile profile, kvc_error *error)
+{
+    kvc_generator *generator = calloc(1, sizeof *generator);
+    kvc_rules rules;
+
+    if (generator == NULL) {
+        kvc_error_set(error, "not enough memory");
+        return NULL;
+    }
+    generator->catalogue = catalogue;
+    generator->contract = contract;
+    generator->spec = spec;
+    generator->variant = variant;
+    generator->seed = seed;
+    generator->profile = profile;
+    generator->plan_block = UINT64_MAX;
+    kvc_catalogue_rules(catalogue, contract, spec->variant, &rules);
+    kvc_choice_make(spec, &rules, version, variants, &generator->choice);
+    if (generator->choice.combinations == 0) {
+        kvc_error_set(error, "%s: this version has none of the spec's parts or layers", variant);
+    } else if (add_stages(generator, error)) {
+        if (kvc_model_open(&generator->model, &generator->plan))
+            return generator;
+        kvc_error_set(error, "not enough memory");
+    }
+    free(generator);
+    return NULL;
+}
+
+void kvc_generator_close(kvc_generator *generator)
+{
+    if (generator == NULL)
+        return;
+    kvc_model_close(&generator->model);
+    free(generator);
+}
+
+uint64_t kvc_generator_exhaustive(const kvc_generator *generator)
+{
+    return generator->exhaustive;
+}
+
+int kvc_generator_complete_size(const kvc_generator *generator, uint64_t count)
+{
+    int size = 0;
+
+    for (int at = 0; at < generator->stages; at++) {
+        if (generator->stage[at].combination == 0 &&
+            generator->stage[at].start + generator->stage[at].count <= count)
+            size = generator->stage[at].length;
+    }
+    return size;
+}
+
+int kvc_generator_alphabet(const kvc_generator *generator, char text[KVC_LETTERS_MAX][48])
+{
+    for (int at = 0; at < generator->alphabet.count; at++) {
+        const char *word = kvc_letter_text(generator->alphabet.letter[at]);
+        memcpy(text[at], word, strlen(word) + 1);
+    }
+    return generator->alphabet.count;
+}
+
+static const stage *find_stage(const kvc_generator *generator, uint64_t index)
+{
+    for (int at = 0; at < generator->stages; at++) {
+        if (index < generator->stage[at].start + generator->stage[at].count)
+            return &generator->stage[at];
+    }
+    return NULL;
+}
+
+/* Index of a random sequence within the random stage. */
+static uint64_t random_index(const kvc_generator *generator, uint64_t index)
+{
+    return index - generator->exhaustive;
+}
+
+uint64_t kvc_generator_round_end(const kvc_generator *generator, uint64_t index)
+{
+    const stage *found = find_stage(generator, index);
+
+    if (found == NULL)
+        return generator->exhaustive + (random_index(generator, index) / KVC_ROUND + 1) * KVC_ROUND;
+    /* All stages of one length make a round. */
+    for (const stage *next = found; next < generator->stage + generator->stages; next++) {
+        if (next->length != found->length)
+            return next->start;
+    }
+    return generator->exhaustive;
+}
+
+static uint64_t block_start(const kvc_generator *generator, uint64_t index)
+{
+    const stage *found = find_stage(generator, index);
+    uint64_t base = found != NULL ? found->start : generator->exhaustive;
+
+    return base + (index - base) / KVC_BLOCK * KVC_BLOCK;
+}
+
+uint64_t kvc_generator_block_end(const kvc_generator *generator, uint64_t index)
+{
+    const stage *found = find_stage(generator, index);
+    uint64_t end = block_start(generator, index) + KVC_BLOCK;
+
+    return found != NULL && end > found->start + found->count ? found->start + found->count : end;
+}
+
+const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc_error *error)
+{
+    uint64_t block = block_start(generator, index);
+    const stage *found = find_stage(generator, index);
+    kvc_params params;
+
+    if (block == generator->plan_block)
+        return &generator->plan;
+    if (found != NULL) {
+        params = kvc_choice_base(&generator->choice, found->combination);
+        params.watch = found->length <= SMALL_LENGTH;
+    } else {
+        kvc_random random = kvc_random_for(generator->seed, generator->variant, block ^ 0x5bd1e995u);
+        params = kvc_choice_random(&generator->choice, &random);
+    }
+    generator->plan_block = UINT64_MAX;
+    if (!kvc_plan_make(generator->catalogue, generator->contract, generator->spec, generator->variant, &params,
+                       &generator->plan, error))
+        return NULL;
+    kvc_alphabet_make(&generator->plan, &generator->block_alphabet);
+    generator->plan_block = block;
+    return &generator->plan;
+}
+
+/* Takes the op into the sequence and into the model. Returns 1, 0 when it must not stand here, -1 when memory is short. */
+static int take(kvc_generator *generator, const kvc_op *op, const kvc_exclusions *exclusions, int careful,
+                kvc_sequence *out, kvc_coverage *coverage)
+{
+    kvc_model *model = &generator->model;
+    kvc_expectation expectation;
+    int code;
+
+    if (out->count == KVC_OPS_MAX || (op->kind == KVC_APPEND && model->next + op->n > TOKENS_IN_SEQUENCE_MAX))
+        return 0;
+    kvc_model_expect(model, op, &expectation);
+    if (expectation.unspecified)
+        return 0;
+    code = kvc_situation_code(&expectation.situation);
+    if (exclusions != NULL &&
+        (exclusions->always[op->kind][code] || (careful && exclusions->often[op->kind][code])))
+        return 0;
+    if (generator->profile == KVC_ASSISTED && expectation.verdict != KVC_DO)
+        return 0;
+    if (!kvc_model_commit(model, op, &expectation, expectation.verdict == KVC_MUST_REFUSE))
+        return -1;
+    if (coverage != NULL)
+        coverage->planned[op->kind][code]++;
+    out->op[out->count++] = *op;
+    return 1;
+}
+
+static int make_exhaustive(kvc_generator *generator, const stage *found, uint64_t index,
+                           const kvc_exclusions *exclusions, kvc_sequence *out, kvc_coverage *coverage)
+{
+    uint64_t rest = index - found->start;
+
+    for (int at = 0; at < found->length; at++) {
+        kvc_op op;
+        kvc_letter letter = generator->block_alphabet.letter[rest % (uint64_t)generator->block_alphabet.count];
+        rest /= (uint64_t)generator->block_alphabet.count;
+        if (kvc_letter_op(letter, &generator->model, &op) &&
+            take(generator, &op, exclusions, 0, out, coverage) < 0)
+            return 0;
+    }
+    return 1;
+}
+
+static int32_t random_append(const kvc_generator *generator, kvc_random *random)
+{
+    int boundary = kvc_plan_boundary(&generator->plan);
+
+    switch (kvc_random_below(random, boundary > 0 ? 8 : 4)) {
+    case 0:
+    case 1:
+        return 1;
+    case 2:
+        return 2;
+    case 3:
+        return kvc_random_between(random, 1, 8);
+    case 4:
+        return boundary > 1 ? boundary - 1 : 1;
+    case 5:
+        return boundary;
+    case 6:
+        return boundary + 1;
+    default:
+        return boundary * 2 + kvc_random_between(random, 0, 2);
+    }
+}
+
+static int32_t random_crop(const kvc_generator *generator, kvc_random *random)
+{
+    int32_t held = generator->model.length;
+    int boundary = kvc_plan_boundary(&generator->plan);
+
+    switch (kvc_random_below(random, 12)) {
+    case 0:
+    case 1:
+        return 0;
+    case 2:
+    case 3:
+        return -1;
+    case 4:
+        return -held;
+    case 5:
+        return -held - 1;
+    case 6:
+        return -held - kvc_random_between(random, 1, 4);
+    case 7:
+        return held > boundary ? -(held - boundary) : -1;
+    case 8:
+        return held > boundary + 1 ? -(held - boundary) - 1 + 2 * (int32_t)kvc_random_below(random, 2) : -2;
+    case 9:
+        return kvc_random_one_in(random, 2) ? kvc_random_between(random, 1, held + 1) : 1;
+    default:
+        return held > 0 ? -kvc_random_between(random, 1, held) : -1;
+    }
+}
+
+static void random_rows(const kvc_model *model, kvc_random *random, int count, kvc_op *op)
+{
+    op->count = (uint8_t)count;
+    for (int at = 0; at < count; at++)
+        op->rows[at] = (uint8_t)kvc_random_below(random, (uint32_t)model->rows);
+}
+
+static int random_op(const kvc_generator *generator, unsigned kinds, kvc_random *random, kvc_op *op)
+{
+    static const uint8_t weights[KVC_OP_KINDS] = {10, 9, 2, 3, 2, 2, 3};
+    const kvc_model *model = &generator->model;
+    uint32_t sum = 0;
+    uint32_t pick;
+    int kind = 0;
+
+    for (int at = 0; at < KVC_OP_KINDS; at++)
+        sum += (kinds & (1u << at)) != 0 ? weights[at] : 0u;
+    pick = kvc_random_below(random, sum);
+    for (;; kind++) {
+        uint32_t weight = (kinds & (1u << kind)) != 0 ? weights[kind] : 0u;
+        if (pick < weight)
+            break;
+        pick -= weight;
+    }
+    memset(op, 0, sizeof *op);
+    op->kind = (uint8_t)kind;
+    switch ((kvc_op_kind)kind) {
+    case KVC_APPEND:
+        op->n = random_append(generator, random);
+        return 1;
+    case KVC_CROP:
+        op->n = random_crop(generator, random);
+        return 1;
+    case KVC_RESET:
+        return 1;
+    case KVC_REORDER:
+        random_rows(model, random, model->rows, op);
+        return 1;
+    case KVC_SELECT:
+        random_rows(model, random, kvc_random_between(random, 1, model->rows), op);
+        return 1;
+    case KVC_REPEAT:
+        op->n = kvc_random_between(random, 1, 3);
+        return model->rows * op->n <= KVC_ROWS_MAX;
+    case KVC_RECORD:
+        op->n = !kvc_random_one_in(random, 4);
+        return 1;
+    }
+    return 0;
+}
+
+static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclusions *exclusions, kvc_sequence *out,
+                       kvc_coverage *coverage)
+{
+    kvc_random random = kvc_random_for(generator->seed, generator->variant, index);
+    unsigned kinds = 1u << KVC_APPEND;
+    int length = 2 + (int)kvc_random_below(&random, 6);
+    int careful = index % 4 != 0;
+
+    if (kvc_random_one_in(&random, 4))
+        length += (int)kvc_random_below(&random, RANDOM_OPS_MAX - length);
+    /* Swarm: a random subset of the ops; crop, which the project is about, more often than not. */
+    for (int kind = 1; kind < KVC_OP_KINDS; kind++) {
+        int off = kind == KVC_CROP ? kvc_random_one_in(&random, 8) : kvc_random_one_in(&random, 2);
+        if (kvc_plan_has_op(&generator->plan, (kvc_op_kind)kind) && !off)
+            kinds |= 1u << kind;
+    }
+    for (int at = 0; at < length; at++) {
+        for (int attempt = 0; attempt < TRIES; attempt++) {
+            kvc_op op;
+            int taken = random_op(generator, kinds, &random, &op)
+                            ? take(generator, &op, exclusions, careful, out, coverage)
+                            : 0;
+            if (taken < 0)
+                return 0;
+            if (taken > 0)
+                break;
+        }
+    }
+    return 1;
+}
+
+/* Prefill, then rounds of a draft and one crop; recording from the start, or from the end of the prefill. */
+static int make_assisted(kvc_generator *generator, uint64_t index, const kvc_exclusions *exclusions, kvc_sequence *out,
+                         kvc_coverage *coverage)
+{
+    kvc_random random = kvc_random_for(generator->seed, generator->variant, index);
+    int rounds = 1 + (int)kvc_random_below(&random, 6);
+    int records = kvc_plan_has_op(&generator->plan, KVC_RECORD);
+    int late = records && kvc_random_one_in(&random, 2);
+    kvc_op record = {.kind = KVC_RECORD, .n = 1};
+    kvc_op op = {.kind = KVC_APPEND};
+
+    if (records && !late && take(generator, &record, exclusions, 1, out, coverage) < 0)
+        return 0;
+    op.n = kvc_random_between(&random, 1, 2 * kvc_plan_boundary(&generator->plan) + 3);
+    if (take(generator, &op, exclusions, 1, out, coverage) < 0)
+        return 0;
+    if (late && take(generator, &record, exclusions, 1, out, coverage) < 0)
+        return 0;
+    for (int at = 0; at < rounds; at++) {
+        int32_t draft = kvc_random_one_in(&random, 4) ? 1 : random_append(generator, &random);
+        kvc_op append = {.kind = KVC_APPEND, .n = draft};
+        kvc_op crop = {.kind = KVC_CROP, .n = -kvc_random_between(&random, 0, draft - 1)};
+        int taken = take(generator, &append, exclusions, 1, out, coverage);
+        if (taken > 0 && kvc_plan_has_op(&generator->plan, KVC_CROP))
+            taken = take(generator, &crop, exclusions, 1, out, coverage);
+        if (taken < 0)
+            return 0;
+    }
+    return 1;
+}
+
+int kvc_generator_sequence(kvc_generator *generator, uint64_t index, const kvc_exclusions *exclusions,
+                           kvc_sequence *out, kvc_coverage *coverage, kvc_error *error)
+{
+    const kvc_plan *plan = kvc_generator_plan(generator, index, error);
+    const stage *found = find_stage(generator, index);
+    int good;
+
+    out->count = 0;
+    if (plan == NULL)
+        return 0;
+    kvc_model_start(&generator->model, plan, NULL);
+    if (found != NULL)
+        good = make_exhaustive(generator, found, index, exclusions, out, coverage);
+    else if (generator->profile == KVC_ASSISTED)
+        good = make_assisted(generator, index, exclusions, out, coverage);
+    else
+        good = make_random(generator, index, exclusions, out, coverage);
+    if (!good)
+        kvc_error_set(error, "not enough memory");
+    return good;
+}
+
+kvc_params kvc_generator_smallest(const kvc_generator *generator)
+{
+    return kvc_choice_smallest(&generator->choice);
+}

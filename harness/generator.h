@@ -1,0 +1,67 @@
+/*
+ * The generator: sequence number i of a variant, first all short ones in order of size, then random ones.
+ *
+ * It works with the reference model alone and never asks a subject. Sequence i is the same for the same seed, whatever the
+ * number of workers. Sequences come in blocks that share their parameters.
+ */
+#ifndef KVC_HARNESS_GENERATOR_H
+#define KVC_HARNESS_GENERATOR_H
+
+#include <stdint.h>
+
+#include "reference/model.h"
+
+enum { KVC_BLOCK = 64, KVC_LETTERS_MAX = 8, KVC_EXHAUSTIVE_MAX = 4, KVC_STAGES_MAX = 64, KVC_ROUND = 2048 };
+
+typedef enum kvc_profile {
+    KVC_HOSTILE = 0, /* anything a caller may do */
+    KVC_ASSISTED     /* only what assisted decoding does */
+} kvc_profile;
+
+typedef struct kvc_sequence {
+    int32_t count;
+    kvc_op op[KVC_OPS_MAX];
+} kvc_sequence;
+
+/* A set of situations in which an op is not tried again: the triggers of what was found already. */
+typedef struct kvc_exclusions {
+    uint8_t always[KVC_OP_KINDS][KVC_SITUATIONS]; /* it kills the process */
+    uint8_t often[KVC_OP_KINDS][KVC_SITUATIONS];  /* left out of three sequences in four */
+} kvc_exclusions;
+
+/* Counts by op and situation. */
+typedef struct kvc_coverage {
+    uint64_t planned[KVC_OP_KINDS][KVC_SITUATIONS];
+    uint64_t judged[KVC_OP_KINDS][KVC_SITUATIONS];
+} kvc_coverage;
+
+typedef struct kvc_generator kvc_generator;
+
+/*
+ * A generator for a variant. `variants` are the NULL-ended names that the subject has (used to choose layers). Everything
+ * given must live longer. Returns NULL with *error set.
+ */
+kvc_generator *kvc_generator_open(const kvc_catalogue *catalogue, const kvc_contract *contract, const kvc_spec *spec,
+                                  const char *variant, const char *version, const char *const *variants, uint64_t seed,
+                                  kvc_profile profile, kvc_error *error);
+void kvc_generator_close(kvc_generator *generator);
+
+/* Number of sequences in the exhaustive stage (0 in the assisted profile). */
+uint64_t kvc_generator_exhaustive(const kvc_generator *generator);
+/* Longest length of which all sequences are among the first `count`. */
+int kvc_generator_complete_size(const kvc_generator *generator, uint64_t count);
+/* The letters of the alphabet as text; returns how many there are. */
+int kvc_generator_alphabet(const kvc_generator *generator, char text[KVC_LETTERS_MAX][48]);
+/* First sequence of the round that follows the one of `index`: findings are worked up between rounds. */
+uint64_t kvc_generator_round_end(const kvc_generator *generator, uint64_t index);
+/* First sequence of the next block: sequences before it share the parameters of `index`. */
+uint64_t kvc_generator_block_end(const kvc_generator *generator, uint64_t index);
+/* The plan of the block of `index`; valid until the block changes or the generator is closed. NULL with *error set. */
+const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc_error *error);
+/* Sequence number `index`. `coverage` may be NULL. Returns 1, or 0 with *error set. */
+int kvc_generator_sequence(kvc_generator *generator, uint64_t index, const kvc_exclusions *exclusions,
+                           kvc_sequence *out, kvc_coverage *coverage, kvc_error *error);
+/* Parameters that shrinking aims at. */
+kvc_params kvc_generator_smallest(const kvc_generator *generator);
+
+#endif
