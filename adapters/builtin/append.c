@@ -12,9 +12,9 @@ static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-const kvc_refusal *kvc_layer_check_append(kvc_layer *layer, int64_t count) {
-    int64_t limit = kvc_layer_limit(layer);
-    if (layer->info->part[0].rule == KVC_RULE_FIXED) {
+const kvc_refusal *kvc_builtin_layer_check_append(kvc_builtin_layer *layer, int64_t count) {
+    int64_t limit = kvc_builtin_layer_limit(layer);
+    if (layer->info->part[0].rule == KVC_PART_FIXED) {
         if (layer->length + count > limit && layer->fault != KVC_FAULT_OVERFLOW_WRAPS) {
             return layer->fault == KVC_FAULT_OVERFLOW_WRONG_ERROR ? &kvc_refusal_broken : &kvc_refusal_overflow;
         }
@@ -23,21 +23,21 @@ const kvc_refusal *kvc_layer_check_append(kvc_layer *layer, int64_t count) {
         }
     }
     for (int i = 0; i < layer->info->parts; i++) {
-        kvc_part *part = &layer->part[i];
+        kvc_builtin_part *part = &layer->part[i];
         kvc_store *store = &part->store;
         int failed = 0;
-        switch ((kvc_rule)part->info->rule) {
-        case KVC_RULE_ALL:
-        case KVC_RULE_WINDOW:
-        case KVC_RULE_LAST:
-        case KVC_RULE_ENTRIES:
-        case KVC_RULE_REST:
+        switch ((kvc_part_rule)part->info->rule) {
+        case KVC_PART_ALL:
+        case KVC_PART_WINDOW:
+        case KVC_PART_LAST:
+        case KVC_PART_ENTRIES:
+        case KVC_PART_REST:
             failed = kvc_store_reserve(store, count);
             break;
-        case KVC_RULE_CONSTANT:
+        case KVC_PART_CONSTANT:
             failed = kvc_store_reserve(store, 2);
             break;
-        case KVC_RULE_FIXED_WINDOW:
+        case KVC_PART_FIXED_WINDOW:
             if (layer->length + count > limit) {
                 size_t cells = (size_t)(limit + count) * (size_t)store->rows * (size_t)store->heads;
                 failed = kvc_store_buffer(store, 1, cells * store->cell) == NULL;
@@ -61,7 +61,7 @@ static void turn_cell(const kvc_store *store, unsigned char *cell) {
     memcpy(cell + store->cell - store->element, first, store->element);
 }
 
-static void spoil_new_cells(const kvc_layer *layer, kvc_part *part, int64_t count) {
+static void spoil_new_cells(const kvc_builtin_layer *layer, kvc_builtin_part *part, int64_t count) {
     kvc_store *store = &part->store;
     int64_t first = store->count - count;
     if (layer->fault == KVC_FAULT_APPEND_REPEATS_ROW && part->info->name == KVC_NAME_KEYS) {
@@ -84,20 +84,20 @@ static void spoil_new_cells(const kvc_layer *layer, kvc_part *part, int64_t coun
     }
 }
 
-static void push_all(kvc_part *part, const int32_t *numbers, int64_t count) {
+static void push_all(kvc_builtin_part *part, const int32_t *numbers, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         kvc_store_push(&part->store, numbers[i]);
     }
 }
 
-static void set_returned(kvc_part *part, int64_t cells) {
+static void set_returned(kvc_builtin_part *part, int64_t cells) {
     kvc_store *store = &part->store;
     cells = larger(0, smaller(cells, store->count));
     part->returned = kvc_store_view(store, 1, store->count - cells, cells);
     part->returned_cells = cells;
 }
 
-static void append_all(kvc_layer *layer, kvc_part *part, const int32_t *numbers, int64_t count) {
+static void append_all(kvc_builtin_layer *layer, kvc_builtin_part *part, const int32_t *numbers, int64_t count) {
     kvc_store *store = &part->store;
     int64_t before = store->count;
     push_all(part, numbers, count);
@@ -116,7 +116,7 @@ static void append_all(kvc_layer *layer, kvc_part *part, const int32_t *numbers,
     }
 }
 
-static void append_window(kvc_layer *layer, kvc_part *part, const int32_t *numbers, int64_t count) {
+static void append_window(kvc_builtin_layer *layer, kvc_builtin_part *part, const int32_t *numbers, int64_t count) {
     int64_t kept = layer->params->window - 1;
     int64_t visible = smaller(part->store.count, kept);
     push_all(part, numbers, count);
@@ -131,7 +131,7 @@ static void append_window(kvc_layer *layer, kvc_part *part, const int32_t *numbe
     }
 }
 
-static void append_last(kvc_layer *layer, kvc_part *part, const int32_t *numbers, int64_t count) {
+static void append_last(kvc_builtin_layer *layer, kvc_builtin_part *part, const int32_t *numbers, int64_t count) {
     kvc_store *store = &part->store;
     int64_t kept = layer->params->kernel;
     int new_only = layer->fault == KVC_FAULT_RETURNS_NEW_ONLY && store->count > 0;
@@ -147,7 +147,7 @@ static void append_last(kvc_layer *layer, kvc_part *part, const int32_t *numbers
     }
 }
 
-static void append_folded(kvc_layer *layer, kvc_part *part, const int32_t *numbers, int64_t count) {
+static void append_folded(kvc_builtin_layer *layer, kvc_builtin_part *part, const int32_t *numbers, int64_t count) {
     kvc_store *store = &part->store;
     part->returned_cells = -1;
     if (layer->fault == KVC_FAULT_RETURNS_BEFORE_APPEND && store->count > 0) {
@@ -171,7 +171,7 @@ static int64_t mix_value(int64_t sum, int value) {
     return (sum * 31 + value) % 2147483647;
 }
 
-static void append_opaque(kvc_layer *layer, kvc_part *part, const int32_t *numbers, int64_t count) {
+static void append_opaque(kvc_builtin_layer *layer, kvc_builtin_part *part, const int32_t *numbers, int64_t count) {
     kvc_store *store = &part->store;
     int continues = store->count > 0 || (layer->fault == KVC_FAULT_NOT_RESET_ON_FULL_CROP && layer->depth != 0);
     int64_t extra = layer->fault == KVC_FAULT_CHUNK_DEPENDENT ? count : 0;
@@ -200,11 +200,11 @@ static void append_opaque(kvc_layer *layer, kvc_part *part, const int32_t *numbe
     store->count = 1;
 }
 
-void kvc_layer_fill_buffer(kvc_layer *layer, const int32_t *numbers, int64_t count) {
+void kvc_builtin_layer_fill_buffer(kvc_builtin_layer *layer, const int32_t *numbers, int64_t count) {
     int64_t from = layer->fault == KVC_FAULT_APPEND_PAST_CROPPED ? larger(layer->peak, layer->length) : layer->length;
-    int64_t limit = kvc_layer_limit(layer);
+    int64_t limit = kvc_builtin_layer_limit(layer);
     for (int p = 0; p < layer->info->parts; p++) {
-        kvc_part *part = &layer->part[p];
+        kvc_builtin_part *part = &layer->part[p];
         part->returned_cells = -1;
         if (layer->fault == KVC_FAULT_VALUES_NOT_WRITTEN && part->info->name == KVC_NAME_VALUES && count == 1 &&
             layer->peak > layer->length) {
@@ -223,7 +223,7 @@ void kvc_layer_fill_buffer(kvc_layer *layer, const int32_t *numbers, int64_t cou
 }
 
 /* Past the window: what was held and the new tokens are joined, the newest stay. `check` has made room for both. */
-static void append_fixed_window(kvc_layer *layer, kvc_part *part, const int32_t *numbers, int64_t count) {
+static void append_fixed_window(kvc_builtin_layer *layer, kvc_builtin_part *part, const int32_t *numbers, int64_t count) {
     kvc_store *store = &part->store;
     int64_t limit = store->capacity;
     int64_t held = smaller(layer->length, limit);
@@ -231,7 +231,7 @@ static void append_fixed_window(kvc_layer *layer, kvc_part *part, const int32_t 
     int64_t joined = held + count;
     unsigned char *buffer = kvc_store_buffer(store, 1, (size_t)(joined * store->rows * store->heads) * store->cell);
     if (buffer == NULL) {
-        return; /* cannot be: see kvc_layer_check_append */
+        return; /* cannot be: see kvc_builtin_layer_check_append */
     }
     int64_t shown = layer->fault == KVC_FAULT_FULL_RETURNS_BUFFER ? limit : visible + count;
     unsigned char *out = buffer;
@@ -256,7 +256,7 @@ static void append_fixed_window(kvc_layer *layer, kvc_part *part, const int32_t 
     part->returned_cells = shown;
 }
 
-static void append_ring(const kvc_layer *layer, kvc_part *part, const int32_t *numbers, int64_t count) {
+static void append_ring(const kvc_builtin_layer *layer, kvc_builtin_part *part, const int32_t *numbers, int64_t count) {
     kvc_store *store = &part->store;
     int64_t limit = store->capacity;
     int64_t keep = layer->params->keep;
@@ -271,7 +271,7 @@ static void append_ring(const kvc_layer *layer, kvc_part *part, const int32_t *n
     store->count = smaller(layer->length + count, limit);
 }
 
-static void append_blocks(kvc_layer *layer, const int32_t *numbers, int64_t count) {
+static void append_blocks(kvc_builtin_layer *layer, const int32_t *numbers, int64_t count) {
     kvc_store *entries = &layer->part[0].store;
     kvc_store *rest = &layer->part[1].store;
     int closed = 0;
@@ -299,7 +299,7 @@ static void append_blocks(kvc_layer *layer, const int32_t *numbers, int64_t coun
     }
 }
 
-static void append_constant(kvc_layer *layer, kvc_part *part) {
+static void append_constant(kvc_builtin_layer *layer, kvc_builtin_part *part) {
     int again = layer->fault == KVC_FAULT_WRITTEN_TWICE && part->info->name == KVC_NAME_CROSS_KEYS && part->store.count == 2 &&
                 layer->used;
     if (part->store.count == 0 || again) {
@@ -308,30 +308,30 @@ static void append_constant(kvc_layer *layer, kvc_part *part) {
     }
 }
 
-static void append_part(kvc_layer *layer, kvc_part *part, const int32_t *numbers, int64_t count) {
-    switch ((kvc_rule)part->info->rule) {
-    case KVC_RULE_ALL:
+static void append_part(kvc_builtin_layer *layer, kvc_builtin_part *part, const int32_t *numbers, int64_t count) {
+    switch ((kvc_part_rule)part->info->rule) {
+    case KVC_PART_ALL:
         append_all(layer, part, numbers, count);
         break;
-    case KVC_RULE_WINDOW:
+    case KVC_PART_WINDOW:
         append_window(layer, part, numbers, count);
         break;
-    case KVC_RULE_LAST:
+    case KVC_PART_LAST:
         append_last(layer, part, numbers, count);
         break;
-    case KVC_RULE_FOLDED:
+    case KVC_PART_FOLDED:
         append_folded(layer, part, numbers, count);
         break;
-    case KVC_RULE_OPAQUE:
+    case KVC_PART_OPAQUE:
         append_opaque(layer, part, numbers, count);
         break;
-    case KVC_RULE_FIXED_WINDOW:
+    case KVC_PART_FIXED_WINDOW:
         append_fixed_window(layer, part, numbers, count);
         break;
-    case KVC_RULE_RING:
+    case KVC_PART_RING:
         append_ring(layer, part, numbers, count);
         break;
-    case KVC_RULE_CONSTANT:
+    case KVC_PART_CONSTANT:
         append_constant(layer, part);
         break;
     default:
@@ -339,15 +339,15 @@ static void append_part(kvc_layer *layer, kvc_part *part, const int32_t *numbers
     }
 }
 
-void kvc_layer_append(kvc_layer *layer, const int32_t *numbers, int64_t count) {
-    kvc_rule rule = (kvc_rule)layer->info->part[0].rule;
-    int past_window = layer->length + count > kvc_layer_limit(layer) && layer->fault != KVC_FAULT_WRAPS_AROUND;
-    if (layer->length <= 0) {
+void kvc_builtin_layer_append(kvc_builtin_layer *layer, const int32_t *numbers, int64_t count) {
+    kvc_part_rule rule = (kvc_part_rule)layer->info->part[0].rule;
+    int past_window = layer->length + count > kvc_builtin_layer_limit(layer) && layer->fault != KVC_FAULT_WRAPS_AROUND;
+    if (!layer->used) {
         layer->whole = layer->recording;
     }
-    if (rule == KVC_RULE_FIXED || (rule == KVC_RULE_FIXED_WINDOW && !past_window)) {
-        kvc_layer_fill_buffer(layer, numbers, count);
-    } else if (rule == KVC_RULE_ENTRIES) {
+    if (rule == KVC_PART_FIXED || (rule == KVC_PART_FIXED_WINDOW && !past_window)) {
+        kvc_builtin_layer_fill_buffer(layer, numbers, count);
+    } else if (rule == KVC_PART_ENTRIES) {
         append_blocks(layer, numbers, count);
     } else {
         for (int i = 0; i < layer->info->parts; i++) {
@@ -363,13 +363,13 @@ void kvc_layer_append(kvc_layer *layer, const int32_t *numbers, int64_t count) {
     }
 }
 
-void kvc_layer_spoil_refused_append(kvc_layer *layer, const int32_t *numbers, int64_t count) {
-    if (layer->info->part[0].rule != KVC_RULE_FIXED) {
+void kvc_builtin_layer_spoil_refused_append(kvc_builtin_layer *layer, const int32_t *numbers, int64_t count) {
+    if (layer->info->part[0].rule != KVC_PART_FIXED) {
         return;
     }
     if (layer->fault == KVC_FAULT_OVERFLOW_HALF_DONE) {
-        kvc_layer_fill_buffer(layer, numbers, count);
-        layer->length = kvc_layer_limit(layer);
+        kvc_builtin_layer_fill_buffer(layer, numbers, count);
+        layer->length = kvc_builtin_layer_limit(layer);
     } else if (layer->fault == KVC_FAULT_OVERFLOW_COUNTS) {
         layer->length += count;
     }

@@ -13,7 +13,7 @@
 #include "reference/op.h"
 #include "reference/params.h"
 
-enum { KVC_PARTS_MAX = 4, KVC_LANES_SHOWN = 2 };
+enum { KVC_LAYER_PARTS_MAX = 4, KVC_LANES_SHOWN = 2 };
 
 /*
  * Cells of equal size, one sequence of them for each lane; a lane is one head of one row. A cell holds one token. Within a lane
@@ -76,23 +76,23 @@ const void *kvc_store_view(kvc_store *store, int which, int64_t from, int64_t ce
 /* The same with the cells in the last dimension, and zeros in front up to `width` cells. */
 const void *kvc_store_view_turned(kvc_store *store, int which, int64_t from, int64_t cells, int64_t width);
 
-typedef enum kvc_rule {
-    KVC_RULE_ALL,
-    KVC_RULE_WINDOW,
-    KVC_RULE_LAST,
-    KVC_RULE_FOLDED,
-    KVC_RULE_OPAQUE,
-    KVC_RULE_FIXED,
-    KVC_RULE_FIXED_WINDOW,
-    KVC_RULE_RING,
-    KVC_RULE_ENTRIES, /* always followed by its rest */
-    KVC_RULE_REST,
-    KVC_RULE_CONSTANT
-} kvc_rule;
+typedef enum kvc_part_rule {
+    KVC_PART_ALL,
+    KVC_PART_WINDOW,
+    KVC_PART_LAST,
+    KVC_PART_FOLDED,
+    KVC_PART_OPAQUE,
+    KVC_PART_FIXED,
+    KVC_PART_FIXED_WINDOW,
+    KVC_PART_RING,
+    KVC_PART_ENTRIES, /* always followed by its rest */
+    KVC_PART_REST,
+    KVC_PART_CONSTANT
+} kvc_part_rule;
 
-typedef enum kvc_shape { KVC_SHAPE_KEYS, KVC_SHAPE_VALUES, KVC_SHAPE_INDEX, KVC_SHAPE_TURNED, KVC_SHAPE_STATE, KVC_SHAPE_SUMMARY } kvc_shape;
+typedef enum kvc_part_shape { KVC_SHAPE_KEYS, KVC_SHAPE_VALUES, KVC_SHAPE_INDEX, KVC_SHAPE_TURNED, KVC_SHAPE_STATE, KVC_SHAPE_SUMMARY } kvc_part_shape;
 
-typedef enum kvc_name {
+typedef enum kvc_part_name {
     KVC_NAME_KEYS,
     KVC_NAME_VALUES,
     KVC_NAME_INDEX,
@@ -103,14 +103,14 @@ typedef enum kvc_name {
     KVC_NAME_REST,
     KVC_NAME_CROSS_KEYS,
     KVC_NAME_CROSS_VALUES
-} kvc_name;
+} kvc_part_name;
 enum { KVC_NAMES = 10 };
 
 /* One tensor of a variant. */
 typedef struct kvc_part_info {
-    uint8_t rule;  /* kvc_rule */
-    uint8_t name;  /* kvc_name */
-    uint8_t shape; /* kvc_shape */
+    uint8_t rule;  /* kvc_part_rule */
+    uint8_t name;  /* kvc_part_name */
+    uint8_t shape; /* kvc_part_shape */
     uint8_t salt;
     uint8_t returned; /* 1: an append returns it */
 } kvc_part_info;
@@ -122,7 +122,7 @@ typedef struct kvc_variant_info {
     uint8_t selects; /* 1: has select and repeat */
     uint8_t records; /* 1: has record */
     uint8_t masks;   /* 1: announces mask sizes */
-    kvc_part_info part[KVC_PARTS_MAX];
+    kvc_part_info part[KVC_LAYER_PARTS_MAX];
 } kvc_variant_info;
 
 /* The variant called `name` (of `length` bytes), or NULL. */
@@ -130,19 +130,19 @@ const kvc_variant_info *kvc_variant_find(const char *name, size_t length);
 /* Name of correct variant `index` (that of several layers included), or NULL past the last. */
 const char *kvc_variant_name(size_t index);
 /* Names of tensors; `layer` is -1 in a cache that is one layer. */
-const char *kvc_stored_name(int layer, kvc_name name);
-const char *kvc_returned_name(int layer, kvc_name name);
+const char *kvc_stored_name(int layer, kvc_part_name name);
+const char *kvc_returned_name(int layer, kvc_part_name name);
 
-typedef struct kvc_part {
+typedef struct kvc_builtin_part {
     const kvc_part_info *info;
     kvc_store store;
     /* What the last append returned, for parts that return something. */
     const void *returned;
     int64_t returned_cells;
-} kvc_part;
+} kvc_builtin_part;
 
 /* One layer of a cache. */
-typedef struct kvc_layer {
+typedef struct kvc_builtin_layer {
     const kvc_variant_info *info;
     const kvc_params *params;
     kvc_fault fault;
@@ -161,8 +161,8 @@ typedef struct kvc_layer {
     int64_t peak; /* greatest length since it was made or reset */
     int64_t bias; /* added to announced positions by one fault */
     int depth;    /* steps made toward a fault that shows late */
-    kvc_part part[KVC_PARTS_MAX];
-} kvc_layer;
+    kvc_builtin_part part[KVC_LAYER_PARTS_MAX];
+} kvc_builtin_layer;
 
 /* A refusal. NULL stands for none. */
 typedef struct kvc_refusal {
@@ -183,35 +183,35 @@ extern const kvc_refusal kvc_refusal_broken;     /* a wrong refusal, RuntimeErro
 extern const kvc_refusal kvc_refusal_type;       /* a wrong refusal, TypeError */
 
 /* Opens, closes. Returns 0, or -1 when memory is short; closing is allowed after both. */
-int kvc_layer_open(kvc_layer *layer, const kvc_variant_info *info, const kvc_params *params, int number, kvc_fault fault);
-void kvc_layer_close(kvc_layer *layer);
+int kvc_builtin_layer_open(kvc_builtin_layer *layer, const kvc_variant_info *info, const kvc_params *params, int number, kvc_fault fault);
+void kvc_builtin_layer_close(kvc_builtin_layer *layer);
 /* Length a window, buffer or ring of this layer is limited to. */
-int64_t kvc_layer_limit(const kvc_layer *layer);
+int64_t kvc_builtin_layer_limit(const kvc_builtin_layer *layer);
 /* The correct check of an append and of the removal of `removed` tokens, without a change. */
-const kvc_refusal *kvc_layer_check_append(kvc_layer *layer, int64_t count);
-const kvc_refusal *kvc_layer_check_crop(const kvc_layer *layer, int64_t removed);
+const kvc_refusal *kvc_builtin_layer_check_append(kvc_builtin_layer *layer, int64_t count);
+const kvc_refusal *kvc_builtin_layer_check_crop(const kvc_builtin_layer *layer, int64_t removed);
 /* Do what was checked. */
-void kvc_layer_append(kvc_layer *layer, const int32_t *numbers, int64_t count);
-void kvc_layer_crop(kvc_layer *layer, int64_t removed);
+void kvc_builtin_layer_append(kvc_builtin_layer *layer, const int32_t *numbers, int64_t count);
+void kvc_builtin_layer_crop(kvc_builtin_layer *layer, int64_t removed);
 /* What the broken caches do to a layer whose crop or append was refused; nothing in the correct ones. */
-void kvc_layer_spoil_refused_crop(kvc_layer *layer, int64_t removed);
-void kvc_layer_spoil_refused_append(kvc_layer *layer, const int32_t *numbers, int64_t count);
+void kvc_builtin_layer_spoil_refused_crop(kvc_builtin_layer *layer, int64_t removed);
+void kvc_builtin_layer_spoil_refused_append(kvc_builtin_layer *layer, const int32_t *numbers, int64_t count);
 /* Writes tokens into a buffer from the layer's length on, and no further than its end. */
-void kvc_layer_fill_buffer(kvc_layer *layer, const int32_t *numbers, int64_t count);
-void kvc_layer_reset(kvc_layer *layer);
-void kvc_layer_record(kvc_layer *layer, int on);
+void kvc_builtin_layer_fill_buffer(kvc_builtin_layer *layer, const int32_t *numbers, int64_t count);
+void kvc_builtin_layer_reset(kvc_builtin_layer *layer);
+void kvc_builtin_layer_record(kvc_builtin_layer *layer, int on);
 /* New rows: prepare (0, or -1 when memory is short), then commit or abandon. */
-int kvc_layer_prepare_rows(kvc_layer *layer, const kvc_op *op, const uint8_t *rows, int32_t count);
-void kvc_layer_commit_rows(kvc_layer *layer, const kvc_op *op, int32_t count);
-void kvc_layer_abandon_rows(kvc_layer *layer);
+int kvc_builtin_layer_prepare_rows(kvc_builtin_layer *layer, const kvc_op *op, const uint8_t *rows, int32_t count);
+void kvc_builtin_layer_commit_rows(kvc_builtin_layer *layer, const kvc_op *op, int32_t count);
+void kvc_builtin_layer_abandon_rows(kvc_builtin_layer *layer);
 /* 1 when every crop of up to `length` tokens can be given back. */
-int kvc_layer_claim(const kvc_layer *layer);
+int kvc_builtin_layer_claim(const kvc_builtin_layer *layer);
 /* Mask sizes for an append of `count` tokens, and the next position. */
-void kvc_layer_mask(const kvc_layer *layer, int64_t count, int64_t *length, int64_t *offset);
-int64_t kvc_layer_position(const kvc_layer *layer);
-int64_t kvc_layer_reported_length(const kvc_layer *layer);
+void kvc_builtin_layer_mask(const kvc_builtin_layer *layer, int64_t count, int64_t *length, int64_t *offset);
+int64_t kvc_builtin_layer_position(const kvc_builtin_layer *layer);
+int64_t kvc_builtin_layer_reported_length(const kvc_builtin_layer *layer);
 /* Adds the layer's tensors to what is shown. Returns 0, or -1 when memory is short. */
-int kvc_layer_show(kvc_layer *layer, int appended, kvc_observation *out);
+int kvc_builtin_layer_show(kvc_builtin_layer *layer, int appended, kvc_observation *out);
 
 /* A tensor that is shown again after every op. */
 typedef struct kvc_watched {
@@ -232,7 +232,7 @@ typedef struct kvc_watch {
 } kvc_watch;
 
 /* Copies the inputs of an append of `count` tokens, or what `out` says it returned. Returns 0, or -1 when memory is short. */
-int kvc_watch_inputs(kvc_watch *watch, kvc_layer *layer, int32_t append, const int32_t *numbers, int64_t count);
+int kvc_watch_inputs(kvc_watch *watch, kvc_builtin_layer *layer, int32_t append, const int32_t *numbers, int64_t count);
 int kvc_watch_returned(kvc_watch *watch, int32_t append, const kvc_observation *out);
 /* One fault: writes into what append number `append` was given or returned. */
 void kvc_watch_spoil(kvc_watch *watch, int32_t append, int is_input);
@@ -248,7 +248,7 @@ struct kvc_cache {
     int zeros; /* crops by 0 in a row */
     kvc_watch watch;
     void *leaked; /* list of what one fault takes */
-    kvc_layer layer[];
+    kvc_builtin_layer layer[];
 };
 
 #endif

@@ -23,7 +23,7 @@ static int64_t larger(int64_t a, int64_t b) {
 }
 
 /* 1 when a broken cache overlooks that needed tokens are gone. */
-static int overlooks_loss(const kvc_layer *layer, int64_t removed) {
+static int overlooks_loss(const kvc_builtin_layer *layer, int64_t removed) {
     switch (layer->fault) {
     case KVC_FAULT_DOUBLE_CROP_LOSES:
         return layer->recording && layer->whole;
@@ -45,7 +45,7 @@ static int overlooks_loss(const kvc_layer *layer, int64_t removed) {
 }
 
 /* Windows and convolutions: `kept` cells must be there afterwards, or as many as there are tokens. */
-static const kvc_refusal *check_recorded(const kvc_layer *layer, const kvc_part *part, int64_t removed, int64_t kept) {
+static const kvc_refusal *check_recorded(const kvc_builtin_layer *layer, const kvc_builtin_part *part, int64_t removed, int64_t kept) {
     if (removed >= layer->length) {
         return NULL;
     }
@@ -53,12 +53,12 @@ static const kvc_refusal *check_recorded(const kvc_layer *layer, const kvc_part 
     return part->store.count - removed < need ? &kvc_refusal_lost : NULL;
 }
 
-static const kvc_refusal *check_part(const kvc_layer *layer, const kvc_part *part, int64_t removed) {
+static const kvc_refusal *check_part(const kvc_builtin_layer *layer, const kvc_builtin_part *part, int64_t removed) {
     int some_left = removed > 0 && removed < layer->length;
     int64_t left = layer->length - removed;
     int64_t block = layer->params->block;
-    switch ((kvc_rule)part->info->rule) {
-    case KVC_RULE_WINDOW:
+    switch ((kvc_part_rule)part->info->rule) {
+    case KVC_PART_WINDOW:
         if (!layer->recording) {
             return layer->length >= layer->params->window ? &kvc_refusal_unrecorded : NULL;
         }
@@ -66,26 +66,26 @@ static const kvc_refusal *check_part(const kvc_layer *layer, const kvc_part *par
             return &kvc_refusal_lost;
         }
         return check_recorded(layer, part, removed, layer->params->window - 1);
-    case KVC_RULE_LAST:
+    case KVC_PART_LAST:
         return layer->recording ? check_recorded(layer, part, removed, layer->params->kernel) : &kvc_refusal_unrecorded;
-    case KVC_RULE_FOLDED:
+    case KVC_PART_FOLDED:
         return removed > 0 && layer->length > 0 ? &kvc_refusal_folded : NULL;
-    case KVC_RULE_OPAQUE:
+    case KVC_PART_OPAQUE:
         return some_left ? &kvc_refusal_folded : NULL;
-    case KVC_RULE_FIXED_WINDOW:
-    case KVC_RULE_RING:
-        if (layer->fault == KVC_FAULT_REFUSES_BEFORE_WRAP && some_left && layer->length >= kvc_layer_limit(layer)) {
+    case KVC_PART_FIXED_WINDOW:
+    case KVC_PART_RING:
+        if (layer->fault == KVC_FAULT_REFUSES_BEFORE_WRAP && some_left && layer->length >= kvc_builtin_layer_limit(layer)) {
             return &kvc_refusal_lost;
         }
-        return some_left && layer->length > kvc_layer_limit(layer) ? &kvc_refusal_lost : NULL;
-    case KVC_RULE_ENTRIES:
+        return some_left && layer->length > kvc_builtin_layer_limit(layer) ? &kvc_refusal_lost : NULL;
+    case KVC_PART_ENTRIES:
         return some_left && left / block < layer->length / block && left % block != 0 ? &kvc_refusal_folded : NULL;
     default:
         return NULL;
     }
 }
 
-const kvc_refusal *kvc_layer_check_crop(const kvc_layer *layer, int64_t removed) {
+const kvc_refusal *kvc_builtin_layer_check_crop(const kvc_builtin_layer *layer, int64_t removed) {
     if (!layer->used) {
         int raises = layer->fault == KVC_FAULT_UNUSED_CROP_RAISES && removed > 0 && !layer->was_reset;
         return raises ? &kvc_refusal_type : NULL;
@@ -105,29 +105,29 @@ const kvc_refusal *kvc_layer_check_crop(const kvc_layer *layer, int64_t removed)
     return NULL;
 }
 
-int kvc_layer_claim(const kvc_layer *layer) {
+int kvc_builtin_layer_claim(const kvc_builtin_layer *layer) {
     if (layer->fault == KVC_FAULT_CLAIMS_LOST_TOKENS) {
         return 1;
     }
     for (int i = 0; i < layer->info->parts; i++) {
-        const kvc_part *part = &layer->part[i];
+        const kvc_builtin_part *part = &layer->part[i];
         int honest = 1;
-        switch ((kvc_rule)part->info->rule) {
-        case KVC_RULE_WINDOW:
+        switch ((kvc_part_rule)part->info->rule) {
+        case KVC_PART_WINDOW:
             honest = layer->length < layer->params->window || (layer->recording && part->store.count >= layer->length);
             break;
-        case KVC_RULE_LAST:
+        case KVC_PART_LAST:
             honest = layer->recording && part->store.count >= layer->length;
             break;
-        case KVC_RULE_FOLDED:
-        case KVC_RULE_OPAQUE:
+        case KVC_PART_FOLDED:
+        case KVC_PART_OPAQUE:
             honest = 0;
             break;
-        case KVC_RULE_FIXED_WINDOW:
-        case KVC_RULE_RING:
-            honest = layer->length <= kvc_layer_limit(layer);
+        case KVC_PART_FIXED_WINDOW:
+        case KVC_PART_RING:
+            honest = layer->length <= kvc_builtin_layer_limit(layer);
             break;
-        case KVC_RULE_ENTRIES:
+        case KVC_PART_ENTRIES:
             honest = layer->length < layer->params->block;
             break;
         default:
@@ -188,7 +188,7 @@ static void shift_last_row(kvc_store *store) {
 }
 
 /* Everything a broken cache does wrong in a tensor of all tokens, after `dropped` tokens were removed correctly. */
-static void spoil_all(kvc_layer *layer, kvc_part *part, int64_t dropped) {
+static void spoil_all(kvc_builtin_layer *layer, kvc_builtin_part *part, int64_t dropped) {
     kvc_store *store = &part->store;
     int is_keys = part->info->name == KVC_NAME_KEYS;
     int is_values = part->info->name == KVC_NAME_VALUES;
@@ -206,7 +206,7 @@ static void spoil_all(kvc_layer *layer, kvc_part *part, int64_t dropped) {
     }
 }
 
-static void crop_all(kvc_layer *layer, kvc_part *part, int64_t removed, int64_t dropped) {
+static void crop_all(kvc_builtin_layer *layer, kvc_builtin_part *part, int64_t removed, int64_t dropped) {
     kvc_store *store = &part->store;
     int is_index = part->info->name == KVC_NAME_INDEX;
     int is_values = part->info->name == KVC_NAME_VALUES;
@@ -239,7 +239,7 @@ static void crop_all(kvc_layer *layer, kvc_part *part, int64_t removed, int64_t 
     spoil_all(layer, part, dropped);
 }
 
-static void crop_recorded(kvc_layer *layer, kvc_part *part, int64_t removed, int64_t dropped, int64_t kept) {
+static void crop_recorded(kvc_builtin_layer *layer, kvc_builtin_part *part, int64_t removed, int64_t dropped, int64_t kept) {
     kvc_store *store = &part->store;
     if (layer->fault == KVC_FAULT_STATES_NOT_CROPPED && removed < layer->length) {
         dropped = 0;
@@ -268,7 +268,7 @@ static void crop_recorded(kvc_layer *layer, kvc_part *part, int64_t removed, int
     kvc_store_keep_newest(store, kept);
 }
 
-static void crop_blocks(kvc_layer *layer, int64_t removed, int64_t dropped) {
+static void crop_blocks(kvc_builtin_layer *layer, int64_t removed, int64_t dropped) {
     kvc_store *entries = &layer->part[0].store;
     kvc_store *rest = &layer->part[1].store;
     int64_t block = layer->params->block;
@@ -291,7 +291,7 @@ static void crop_blocks(kvc_layer *layer, int64_t removed, int64_t dropped) {
     }
 }
 
-static void crop_constant(const kvc_layer *layer, kvc_part *part, int64_t removed, int64_t dropped) {
+static void crop_constant(const kvc_builtin_layer *layer, kvc_builtin_part *part, int64_t removed, int64_t dropped) {
     int is_keys = part->info->name == KVC_NAME_CROSS_KEYS;
     if (layer->fault == KVC_FAULT_CROPPED_TOO && is_keys && dropped == 1) {
         kvc_store_drop_back(&part->store, 1);
@@ -302,7 +302,7 @@ static void crop_constant(const kvc_layer *layer, kvc_part *part, int64_t remove
     }
 }
 
-static void crop_opaque(kvc_layer *layer, kvc_part *part, int64_t dropped) {
+static void crop_opaque(kvc_builtin_layer *layer, kvc_builtin_part *part, int64_t dropped) {
     if (dropped > 0 && dropped >= layer->length) {
         part->store.count = 0;
         if (layer->fault == KVC_FAULT_NOT_RESET_ON_FULL_CROP) {
@@ -311,32 +311,32 @@ static void crop_opaque(kvc_layer *layer, kvc_part *part, int64_t dropped) {
     }
 }
 
-static void crop_part(kvc_layer *layer, kvc_part *part, int64_t removed, int64_t dropped) {
-    switch ((kvc_rule)part->info->rule) {
-    case KVC_RULE_ALL:
+static void crop_part(kvc_builtin_layer *layer, kvc_builtin_part *part, int64_t removed, int64_t dropped) {
+    switch ((kvc_part_rule)part->info->rule) {
+    case KVC_PART_ALL:
         crop_all(layer, part, removed, dropped);
         break;
-    case KVC_RULE_WINDOW:
+    case KVC_PART_WINDOW:
         crop_recorded(layer, part, removed, dropped, layer->params->window - 1);
         break;
-    case KVC_RULE_LAST:
+    case KVC_PART_LAST:
         crop_recorded(layer, part, removed, dropped, layer->params->kernel);
         break;
-    case KVC_RULE_CONSTANT:
+    case KVC_PART_CONSTANT:
         crop_constant(layer, part, removed, dropped);
         break;
-    case KVC_RULE_OPAQUE:
+    case KVC_PART_OPAQUE:
         crop_opaque(layer, part, dropped);
         break;
-    case KVC_RULE_FIXED:
+    case KVC_PART_FIXED:
         if (layer->fault == KVC_FAULT_CROP_SHIFTS_FRONT && dropped > 0) {
             change_lanes(&part->store, dropped, shift_front);
         }
         break;
-    case KVC_RULE_RING:
+    case KVC_PART_RING:
         part->store.count = smaller(layer->length - dropped, part->store.count);
         break;
-    case KVC_RULE_ENTRIES:
+    case KVC_PART_ENTRIES:
         crop_blocks(layer, removed, dropped);
         break;
     default:
@@ -344,7 +344,7 @@ static void crop_part(kvc_layer *layer, kvc_part *part, int64_t removed, int64_t
     }
 }
 
-void kvc_layer_crop(kvc_layer *layer, int64_t removed) {
+void kvc_builtin_layer_crop(kvc_builtin_layer *layer, int64_t removed) {
     if (!layer->used) {
         return;
     }
@@ -368,8 +368,8 @@ void kvc_layer_crop(kvc_layer *layer, int64_t removed) {
     }
 }
 
-static void spoil_part(kvc_layer *layer, kvc_part *part, int64_t removed) {
-    kvc_rule rule = (kvc_rule)part->info->rule;
+static void spoil_part(kvc_builtin_layer *layer, kvc_builtin_part *part, int64_t removed) {
+    kvc_part_rule rule = (kvc_part_rule)part->info->rule;
     switch (layer->fault) {
     case KVC_FAULT_REFUSED_CROP_SHRINKS:
         kvc_store_drop_back(&part->store, 1);
@@ -379,12 +379,12 @@ static void spoil_part(kvc_layer *layer, kvc_part *part, int64_t removed) {
         layer->fold = 0;
         break;
     case KVC_FAULT_REFUSED_CROP_DROPS_REST:
-        if (rule == KVC_RULE_REST) {
+        if (rule == KVC_PART_REST) {
             kvc_store_drop_back(&part->store, part->store.count);
         }
         break;
     case KVC_FAULT_REFUSED_HALF_DONE:
-        if (rule == KVC_RULE_ALL) {
+        if (rule == KVC_PART_ALL) {
             kvc_store_drop_back(&part->store, removed);
         }
         break;
@@ -393,7 +393,7 @@ static void spoil_part(kvc_layer *layer, kvc_part *part, int64_t removed) {
     }
 }
 
-void kvc_layer_spoil_refused_crop(kvc_layer *layer, int64_t removed) {
+void kvc_builtin_layer_spoil_refused_crop(kvc_builtin_layer *layer, int64_t removed) {
     for (int i = 0; i < layer->info->parts; i++) {
         spoil_part(layer, &layer->part[i], removed);
     }

@@ -7,12 +7,12 @@ static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-int64_t kvc_layer_limit(const kvc_layer *layer) {
+int64_t kvc_builtin_layer_limit(const kvc_builtin_layer *layer) {
     const kvc_params *params = layer->params;
-    switch ((kvc_rule)layer->info->part[0].rule) {
-    case KVC_RULE_WINDOW:
+    switch ((kvc_part_rule)layer->info->part[0].rule) {
+    case KVC_PART_WINDOW:
         return params->window;
-    case KVC_RULE_FIXED_WINDOW:
+    case KVC_PART_FIXED_WINDOW:
         return smaller(params->window, params->capacity);
     default:
         return params->capacity;
@@ -20,33 +20,33 @@ int64_t kvc_layer_limit(const kvc_layer *layer) {
 }
 
 /* Cells that a buffer which never grows needs, or room for a start. */
-static int64_t first_capacity(const kvc_layer *layer, kvc_rule rule) {
+static int64_t first_capacity(const kvc_builtin_layer *layer, kvc_part_rule rule) {
     switch (rule) {
-    case KVC_RULE_FIXED:
-    case KVC_RULE_FIXED_WINDOW:
-    case KVC_RULE_RING:
-        return kvc_layer_limit(layer);
-    case KVC_RULE_FOLDED:
-    case KVC_RULE_OPAQUE:
+    case KVC_PART_FIXED:
+    case KVC_PART_FIXED_WINDOW:
+    case KVC_PART_RING:
+        return kvc_builtin_layer_limit(layer);
+    case KVC_PART_FOLDED:
+    case KVC_PART_OPAQUE:
         return 1;
-    case KVC_RULE_CONSTANT:
+    case KVC_PART_CONSTANT:
         return 4;
     default:
         return 16;
     }
 }
 
-static int is_buffer(kvc_rule rule) {
-    return rule == KVC_RULE_FIXED || rule == KVC_RULE_FIXED_WINDOW || rule == KVC_RULE_RING;
+static int is_buffer(kvc_part_rule rule) {
+    return rule == KVC_PART_FIXED || rule == KVC_PART_FIXED_WINDOW || rule == KVC_PART_RING;
 }
 
-static int open_part(kvc_layer *layer, kvc_part *part) {
+static int open_part(kvc_builtin_layer *layer, kvc_builtin_part *part) {
     const kvc_params *params = layer->params;
-    kvc_rule rule = (kvc_rule)part->info->rule;
+    kvc_part_rule rule = (kvc_part_rule)part->info->rule;
     kvc_dtype dtype = (kvc_dtype)params->dtype;
     int32_t heads = params->heads;
     int32_t channels = params->key_dim;
-    switch ((kvc_shape)part->info->shape) {
+    switch ((kvc_part_shape)part->info->shape) {
     case KVC_SHAPE_KEYS:
         break;
     case KVC_SHAPE_VALUES:
@@ -72,13 +72,13 @@ static int open_part(kvc_layer *layer, kvc_part *part) {
         return -1;
     }
     if (is_buffer(rule)) {
-        part->store.pinned = rule != KVC_RULE_RING;
+        part->store.pinned = rule != KVC_PART_RING;
         memset(part->store.data, 0, (size_t)params->batch * (size_t)heads * (size_t)part->store.capacity * part->store.cell);
     }
     return 0;
 }
 
-int kvc_layer_open(kvc_layer *layer, const kvc_variant_info *info, const kvc_params *params, int number, kvc_fault fault) {
+int kvc_builtin_layer_open(kvc_builtin_layer *layer, const kvc_variant_info *info, const kvc_params *params, int number, kvc_fault fault) {
     memset(layer, 0, sizeof *layer);
     layer->info = info;
     layer->params = params;
@@ -93,15 +93,15 @@ int kvc_layer_open(kvc_layer *layer, const kvc_variant_info *info, const kvc_par
             return -1;
         }
     }
-    if (info->part[0].rule == KVC_RULE_ENTRIES) {
+    if (info->part[0].rule == KVC_PART_ENTRIES) {
         layer->open_tokens = malloc(((size_t)params->block + 1) * sizeof *layer->open_tokens);
         return layer->open_tokens != NULL ? 0 : -1;
     }
     return 0;
 }
 
-void kvc_layer_close(kvc_layer *layer) {
-    for (int i = 0; i < KVC_PARTS_MAX; i++) {
+void kvc_builtin_layer_close(kvc_builtin_layer *layer) {
+    for (int i = 0; i < KVC_LAYER_PARTS_MAX; i++) {
         kvc_store_close(&layer->part[i].store);
     }
     free(layer->open_tokens);
@@ -109,34 +109,34 @@ void kvc_layer_close(kvc_layer *layer) {
 }
 
 /* Parts that a forgetful reset leaves as they are. */
-static int reset_forgets(const kvc_layer *layer, const kvc_part *part) {
-    kvc_rule rule = (kvc_rule)part->info->rule;
-    kvc_name name = (kvc_name)part->info->name;
+static int reset_forgets(const kvc_builtin_layer *layer, const kvc_builtin_part *part) {
+    kvc_part_rule rule = (kvc_part_rule)part->info->rule;
+    kvc_part_name name = (kvc_part_name)part->info->name;
     switch (layer->fault) {
     case KVC_FAULT_RESET_KEEPS_VALUES:
         return name == KVC_NAME_VALUES;
     case KVC_FAULT_RESET_KEEPS_INDEX:
         return name == KVC_NAME_INDEX;
     case KVC_FAULT_RESET_KEEPS_WINDOW:
-        return layer->length >= kvc_layer_limit(layer);
+        return layer->length >= kvc_builtin_layer_limit(layer);
     case KVC_FAULT_RESET_KEEPS_STATES:
-        return rule == KVC_RULE_LAST;
+        return rule == KVC_PART_LAST;
     case KVC_FAULT_RESET_KEEPS_SUMMARY:
-        return rule == KVC_RULE_OPAQUE;
+        return rule == KVC_PART_OPAQUE;
     case KVC_FAULT_RESET_KEEPS_REST:
-        return rule == KVC_RULE_REST;
+        return rule == KVC_PART_REST;
     case KVC_FAULT_RESET_KEEPS_CROSS:
-        return rule == KVC_RULE_CONSTANT;
+        return rule == KVC_PART_CONSTANT;
     default:
         return 0;
     }
 }
 
-void kvc_layer_reset(kvc_layer *layer) {
+void kvc_builtin_layer_reset(kvc_builtin_layer *layer) {
     for (int i = 0; i < layer->info->parts; i++) {
-        kvc_part *part = &layer->part[i];
+        kvc_builtin_part *part = &layer->part[i];
         kvc_store *store = &part->store;
-        if (is_buffer((kvc_rule)part->info->rule)) {
+        if (is_buffer((kvc_part_rule)part->info->rule)) {
             memset(store->data, 0, (size_t)store->rows * (size_t)store->heads * (size_t)store->capacity * store->cell);
         }
         if (layer->fault == KVC_FAULT_RESET_MOVES_BUFFER) {
@@ -165,27 +165,17 @@ void kvc_layer_reset(kvc_layer *layer) {
     layer->lost_dtype = 0;
 }
 
-void kvc_layer_record(kvc_layer *layer, int on) {
+void kvc_builtin_layer_record(kvc_builtin_layer *layer, int on) {
     if (on || layer->fault != KVC_FAULT_RECORD_NEVER_ENDS) {
         layer->recording = on;
     }
-    if (layer->recording) {
-        return;
-    }
-    layer->whole = 0;
-    for (int i = 0; i < layer->info->parts; i++) {
-        kvc_part *part = &layer->part[i];
-        if (part->info->rule == KVC_RULE_WINDOW) {
-            kvc_store_keep_newest(&part->store, layer->params->window - 1);
-        } else if (part->info->rule == KVC_RULE_LAST) {
-            kvc_store_keep_newest(&part->store, layer->params->kernel);
-        }
-    }
+    /* What was recorded stays until the next append. */
+    layer->whole &= layer->recording;
 }
 
 /* Parts that a forgetful change of rows leaves as they are. */
-static int rows_forget(const kvc_layer *layer, const kvc_part *part, const kvc_op *op) {
-    kvc_name name = (kvc_name)part->info->name;
+static int rows_forget(const kvc_builtin_layer *layer, const kvc_builtin_part *part, const kvc_op *op) {
+    kvc_part_name name = (kvc_part_name)part->info->name;
     if (op->kind == KVC_REPEAT) {
         return layer->fault == KVC_FAULT_REPEAT_FORGETS_INDEX && name == KVC_NAME_INDEX;
     }
@@ -204,15 +194,15 @@ static int rows_forget(const kvc_layer *layer, const kvc_part *part, const kvc_o
     case KVC_FAULT_REORDER_FORGETS_ENTRIES:
         return name == KVC_NAME_ENTRIES;
     case KVC_FAULT_REORDER_FORGETS_CROSS:
-        return part->info->rule == KVC_RULE_CONSTANT;
+        return part->info->rule == KVC_PART_CONSTANT;
     case KVC_FAULT_REORDER_FORGETS_STATES:
-        return part->info->rule == KVC_RULE_LAST;
+        return part->info->rule == KVC_PART_LAST;
     default:
         return 0;
     }
 }
 
-int kvc_layer_prepare_rows(kvc_layer *layer, const kvc_op *op, const uint8_t *rows, int32_t count) {
+int kvc_builtin_layer_prepare_rows(kvc_builtin_layer *layer, const kvc_op *op, const uint8_t *rows, int32_t count) {
     uint8_t used[KVC_ROWS_MAX];
     for (int32_t row = 0; row < count; row++) {
         used[row] = rows[row];
@@ -232,7 +222,7 @@ int kvc_layer_prepare_rows(kvc_layer *layer, const kvc_op *op, const uint8_t *ro
         }
     }
     for (int i = 0; i < layer->info->parts; i++) {
-        kvc_part *part = &layer->part[i];
+        kvc_builtin_part *part = &layer->part[i];
         if (kvc_store_prepare_rows(&part->store, rows_forget(layer, part, op) ? same : used, count) != 0) {
             return -1;
         }
@@ -240,7 +230,7 @@ int kvc_layer_prepare_rows(kvc_layer *layer, const kvc_op *op, const uint8_t *ro
     return 0;
 }
 
-void kvc_layer_commit_rows(kvc_layer *layer, const kvc_op *op, int32_t count) {
+void kvc_builtin_layer_commit_rows(kvc_builtin_layer *layer, const kvc_op *op, int32_t count) {
     for (int i = 0; i < layer->info->parts; i++) {
         kvc_store_commit_rows(&layer->part[i].store);
         if (layer->fault == KVC_FAULT_REORDER_MOVES_BUFFER && op->kind == KVC_REORDER) {
@@ -253,7 +243,7 @@ void kvc_layer_commit_rows(kvc_layer *layer, const kvc_op *op, int32_t count) {
     }
 }
 
-void kvc_layer_abandon_rows(kvc_layer *layer) {
+void kvc_builtin_layer_abandon_rows(kvc_builtin_layer *layer) {
     for (int i = 0; i < layer->info->parts; i++) {
         kvc_store_abandon_rows(&layer->part[i].store);
     }

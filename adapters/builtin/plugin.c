@@ -65,7 +65,7 @@ static void close_cache(kvc_cache *cache) {
         return;
     }
     for (int32_t i = 0; i < cache->layers; i++) {
-        kvc_layer_close(&cache->layer[i]);
+        kvc_builtin_layer_close(&cache->layer[i]);
     }
     kvc_watch_close(&cache->watch);
     while (cache->leaked != NULL) {
@@ -87,7 +87,7 @@ static int open_layers(kvc_cache *cache, const char *words, int numbered) {
             return -1;
         }
         cache->layers++;
-        if (kvc_layer_open(&cache->layer[i], info, &cache->params, numbered ? i : -1, cache->fault) != 0) {
+        if (kvc_builtin_layer_open(&cache->layer[i], info, &cache->params, numbered ? i : -1, cache->fault) != 0) {
             return -1;
         }
         words += length + (words[length] == '+');
@@ -152,26 +152,26 @@ static const kvc_refusal *run_append(kvc_cache *cache, const kvc_op *op, const i
         return &kvc_refusal_count;
     }
     for (int32_t i = 0; i < cache->layers; i++) {
-        kvc_layer_mask(&cache->layer[i], op->n, &out->mask_length[i], &out->mask_offset[i]);
+        kvc_builtin_layer_mask(&cache->layer[i], op->n, &out->mask_length[i], &out->mask_offset[i]);
         if (cache->params.watch && kvc_watch_inputs(&cache->watch, &cache->layer[i], number, numbers, op->n) != 0) {
             return &kvc_refusal_memory;
         }
     }
     if (cache->fault == KVC_FAULT_APPEND_HALF_DONE) {
         for (int32_t i = 0; i < cache->layers; i++) {
-            const kvc_refusal *refusal = kvc_layer_check_append(&cache->layer[i], op->n);
+            const kvc_refusal *refusal = kvc_builtin_layer_check_append(&cache->layer[i], op->n);
             if (refusal != NULL) {
                 return refusal;
             }
-            kvc_layer_append(&cache->layer[i], numbers, op->n);
+            kvc_builtin_layer_append(&cache->layer[i], numbers, op->n);
         }
         return NULL;
     }
     const kvc_refusal *refusal = NULL;
     for (int32_t i = 0; refusal == NULL && i < cache->layers; i++) {
-        refusal = kvc_layer_check_append(&cache->layer[i], op->n);
+        refusal = kvc_builtin_layer_check_append(&cache->layer[i], op->n);
         if (refusal != NULL) {
-            kvc_layer_spoil_refused_append(&cache->layer[i], numbers, op->n);
+            kvc_builtin_layer_spoil_refused_append(&cache->layer[i], numbers, op->n);
         }
     }
     if (refusal != NULL) {
@@ -181,7 +181,7 @@ static const kvc_refusal *run_append(kvc_cache *cache, const kvc_op *op, const i
         kvc_watch_spoil(&cache->watch, number - 1, 0);
     }
     for (int32_t i = 0; i < cache->layers; i++) {
-        kvc_layer_append(&cache->layer[i], numbers, op->n);
+        kvc_builtin_layer_append(&cache->layer[i], numbers, op->n);
     }
     if (cache->fault == KVC_FAULT_INPUT_WRITTEN && op->n >= 2) {
         kvc_watch_spoil(&cache->watch, number, 1);
@@ -194,22 +194,22 @@ static const kvc_refusal *remove_tokens(kvc_cache *cache, int64_t removed, int32
     const kvc_refusal *refusal = NULL;
     if (cache->fault == KVC_FAULT_CROP_HALF_DONE) {
         for (int32_t i = 0; i < layers; i++) {
-            refusal = kvc_layer_check_crop(&cache->layer[i], removed);
+            refusal = kvc_builtin_layer_check_crop(&cache->layer[i], removed);
             if (refusal != NULL) {
                 return refusal;
             }
-            kvc_layer_crop(&cache->layer[i], removed);
+            kvc_builtin_layer_crop(&cache->layer[i], removed);
         }
         return NULL;
     }
     for (int32_t i = 0; refusal == NULL && i < layers; i++) {
-        refusal = kvc_layer_check_crop(&cache->layer[i], removed);
+        refusal = kvc_builtin_layer_check_crop(&cache->layer[i], removed);
     }
     for (int32_t i = 0; i < layers; i++) {
         if (refusal != NULL) {
-            kvc_layer_spoil_refused_crop(&cache->layer[i], removed);
+            kvc_builtin_layer_spoil_refused_crop(&cache->layer[i], removed);
         } else {
-            kvc_layer_crop(&cache->layer[i], removed);
+            kvc_builtin_layer_crop(&cache->layer[i], removed);
         }
     }
     return refusal;
@@ -240,13 +240,13 @@ static const kvc_refusal *crop_positive(kvc_cache *cache, int64_t kept) {
 }
 
 static const kvc_refusal *run_crop(kvc_cache *cache, const kvc_op *op, kvc_observation *out) {
-    kvc_layer *first = &cache->layer[0];
+    kvc_builtin_layer *first = &cache->layer[0];
     int32_t call = cache->params.call;
     int64_t removed = -(int64_t)op->n;
     int32_t layers = cache->layers;
     out->claim = 1;
     for (int32_t i = 0; i < layers; i++) {
-        out->claim &= kvc_layer_claim(&cache->layer[i]);
+        out->claim &= kvc_builtin_layer_claim(&cache->layer[i]);
     }
     if (op->n > 0) {
         return crop_positive(cache, op->n);
@@ -284,7 +284,7 @@ static const kvc_refusal *run_crop(kvc_cache *cache, const kvc_op *op, kvc_obser
 static const kvc_refusal *run_reset(kvc_cache *cache) {
     int32_t layers = cache->fault == KVC_FAULT_RESET_FIRST_ONLY ? 1 : cache->layers;
     for (int32_t i = 0; i < layers; i++) {
-        kvc_layer_reset(&cache->layer[i]);
+        kvc_builtin_layer_reset(&cache->layer[i]);
     }
     return NULL;
 }
@@ -302,7 +302,7 @@ static const kvc_refusal *run_record(kvc_cache *cache, const kvc_op *op) {
     }
     for (int32_t i = 0; i < cache->layers; i++) {
         if (cache->layer[i].info->records) {
-            kvc_layer_record(&cache->layer[i], op->n);
+            kvc_builtin_layer_record(&cache->layer[i], op->n);
         }
     }
     return NULL;
@@ -345,15 +345,15 @@ static const kvc_refusal *run_rows(kvc_cache *cache, const kvc_op *op) {
     const kvc_refusal *refusal = find_rows(cache, op, rows, &count);
     for (int32_t i = 0; refusal == NULL && i < cache->layers; i++) {
         int skipped = i > 0 && cache->fault == KVC_FAULT_REORDER_FIRST_ONLY && op->kind == KVC_REORDER;
-        if (kvc_layer_prepare_rows(&cache->layer[i], op, skipped ? same : rows, count) != 0) {
+        if (kvc_builtin_layer_prepare_rows(&cache->layer[i], op, skipped ? same : rows, count) != 0) {
             refusal = &kvc_refusal_memory;
         }
     }
     for (int32_t i = 0; i < cache->layers; i++) {
         if (refusal != NULL) {
-            kvc_layer_abandon_rows(&cache->layer[i]);
+            kvc_builtin_layer_abandon_rows(&cache->layer[i]);
         } else {
-            kvc_layer_commit_rows(&cache->layer[i], op, count);
+            kvc_builtin_layer_commit_rows(&cache->layer[i], op, count);
         }
     }
     cache->rows = refusal != NULL ? cache->rows : count;
@@ -407,11 +407,11 @@ static void run_cache(kvc_cache *cache, const kvc_op *op, const int32_t *numbers
     }
     int appended = refusal == NULL && op->kind == KVC_APPEND;
     for (int32_t i = 0; i < cache->layers; i++) {
-        kvc_layer *layer = &cache->layer[i];
+        kvc_builtin_layer *layer = &cache->layer[i];
         int lags = cache->fault == KVC_FAULT_LENGTH_OF_LAST_LAGS && i > 0 && i == cache->layers - 1 && op->kind == KVC_CROP;
-        out->length[i] = lags ? layer->peak : kvc_layer_reported_length(layer);
-        out->position[i] = kvc_layer_position(layer);
-        if (kvc_layer_show(layer, appended, out) != 0) {
+        out->length[i] = lags ? layer->peak : kvc_builtin_layer_reported_length(layer);
+        out->position[i] = kvc_builtin_layer_position(layer);
+        if (kvc_builtin_layer_show(layer, appended, out) != 0) {
             refuse(&kvc_refusal_memory, out);
         }
     }

@@ -12,33 +12,33 @@ static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-int64_t kvc_layer_reported_length(const kvc_layer *layer) {
+int64_t kvc_builtin_layer_reported_length(const kvc_builtin_layer *layer) {
     switch (layer->fault) {
     case KVC_FAULT_LENGTH_NOT_ROLLED_BACK:
         return layer->peak;
     case KVC_FAULT_RESET_KEEPS_COUNT:
         return layer->length + layer->was_reset;
     case KVC_FAULT_LENGTH_CAPPED:
-        return smaller(layer->length, kvc_layer_limit(layer));
+        return smaller(layer->length, kvc_builtin_layer_limit(layer));
     default:
         return layer->length;
     }
 }
 
-int64_t kvc_layer_position(const kvc_layer *layer) {
+int64_t kvc_builtin_layer_position(const kvc_builtin_layer *layer) {
     switch (layer->fault) {
     case KVC_FAULT_POSITION_NOT_ROLLED_BACK:
         return layer->peak;
     case KVC_FAULT_POSITION_CAPPED:
-        return smaller(layer->length, kvc_layer_limit(layer));
+        return smaller(layer->length, kvc_builtin_layer_limit(layer));
     case KVC_FAULT_POSITION_WRAPS:
-        return layer->length % kvc_layer_limit(layer);
+        return layer->length % kvc_builtin_layer_limit(layer);
     default:
         return layer->length + layer->bias;
     }
 }
 
-static void mask_of_all(const kvc_layer *layer, int64_t count, int64_t *length) {
+static void mask_of_all(const kvc_builtin_layer *layer, int64_t count, int64_t *length) {
     *length = layer->length + count;
     if (layer->fault == KVC_FAULT_MASK_WITHOUT_NEW) {
         *length = layer->length;
@@ -47,28 +47,28 @@ static void mask_of_all(const kvc_layer *layer, int64_t count, int64_t *length) 
     }
 }
 
-void kvc_layer_mask(const kvc_layer *layer, int64_t count, int64_t *length, int64_t *offset) {
+void kvc_builtin_layer_mask(const kvc_builtin_layer *layer, int64_t count, int64_t *length, int64_t *offset) {
     if (!layer->info->masks) {
         *length = KVC_ABSENT;
         *offset = KVC_ABSENT;
         return;
     }
     /* The attention part is the last one; what a layer holds beside it announces no mask. */
-    int64_t limit = kvc_layer_limit(layer);
+    int64_t limit = kvc_builtin_layer_limit(layer);
     int64_t late = layer->fault == KVC_FAULT_MASK_OFFSET_LATE && layer->length >= limit;
     *offset = 0;
-    switch ((kvc_rule)layer->info->part[layer->info->parts - 1].rule) {
-    case KVC_RULE_WINDOW:
+    switch ((kvc_part_rule)layer->info->part[layer->info->parts - 1].rule) {
+    case KVC_PART_WINDOW:
         *length = smaller(layer->length, limit - 1) + count;
         *offset = layer->length - limit + 1 + late;
         if (layer->fault != KVC_FAULT_MASK_OFFSET_NEGATIVE) {
             *offset = larger(0, *offset);
         }
         break;
-    case KVC_RULE_FIXED:
+    case KVC_PART_FIXED:
         *length = layer->fault == KVC_FAULT_MASK_IS_LENGTH ? layer->length + count : limit;
         break;
-    case KVC_RULE_FIXED_WINDOW:
+    case KVC_PART_FIXED_WINDOW:
         *offset = larger(0, layer->length - limit + 1 + late);
         if (layer->length >= limit) {
             *length = limit - 1 + count;
@@ -82,11 +82,11 @@ void kvc_layer_mask(const kvc_layer *layer, int64_t count, int64_t *length, int6
     }
 }
 
-static void fill_shape(const kvc_layer *layer, const kvc_part *part, int64_t cells, kvc_tensor *tensor) {
+static void fill_shape(const kvc_builtin_layer *layer, const kvc_builtin_part *part, int64_t cells, kvc_tensor *tensor) {
     const kvc_params *params = layer->params;
     const kvc_store *store = &part->store;
     tensor->shape[0] = store->rows;
-    switch ((kvc_shape)part->info->shape) {
+    switch ((kvc_part_shape)part->info->shape) {
     case KVC_SHAPE_KEYS:
     case KVC_SHAPE_VALUES:
         tensor->dims = 4;
@@ -142,23 +142,23 @@ static void pad_right(const kvc_store *store, int64_t cells, int64_t width) {
     }
 }
 
-static int show_stored(kvc_layer *layer, kvc_part *part, kvc_tensor *tensor) {
+static int show_stored(kvc_builtin_layer *layer, kvc_builtin_part *part, kvc_tensor *tensor) {
     kvc_store *store = &part->store;
-    kvc_rule rule = (kvc_rule)part->info->rule;
+    kvc_part_rule rule = (kvc_part_rule)part->info->rule;
     int64_t cells = store->count;
-    tensor->name = kvc_stored_name(layer->number, (kvc_name)part->info->name);
+    tensor->name = kvc_stored_name(layer->number, (kvc_part_name)part->info->name);
     tensor->dtype = (int32_t)store->dtype;
     tensor->address = 0;
     switch (rule) {
-    case KVC_RULE_LAST:
+    case KVC_PART_LAST:
         cells = larger(cells, layer->params->kernel);
         tensor->data = kvc_store_view_turned(store, 0, 0, store->count, cells);
         if (layer->fault == KVC_FAULT_PADS_RIGHT && tensor->data != NULL) {
             pad_right(store, store->count, cells);
         }
         break;
-    case KVC_RULE_FIXED:
-    case KVC_RULE_FIXED_WINDOW:
+    case KVC_PART_FIXED:
+    case KVC_PART_FIXED_WINDOW:
         cells = store->capacity;
         tensor->data = store->data;
         tensor->address = (uint64_t)(uintptr_t)store->data;
@@ -175,8 +175,8 @@ static int show_stored(kvc_layer *layer, kvc_part *part, kvc_tensor *tensor) {
     return cells > 0 && tensor->data == NULL ? -1 : 0;
 }
 
-static int show_returned(kvc_layer *layer, kvc_part *part, const kvc_tensor *stored, kvc_tensor *tensor) {
-    tensor->name = kvc_returned_name(layer->number, (kvc_name)part->info->name);
+static int show_returned(kvc_builtin_layer *layer, kvc_builtin_part *part, const kvc_tensor *stored, kvc_tensor *tensor) {
+    tensor->name = kvc_returned_name(layer->number, (kvc_part_name)part->info->name);
     tensor->dtype = (int32_t)part->store.dtype;
     tensor->address = 0;
     if (part->returned_cells < 0) {
@@ -190,12 +190,12 @@ static int show_returned(kvc_layer *layer, kvc_part *part, const kvc_tensor *sto
     return part->returned_cells > 0 && tensor->data == NULL ? -1 : 0;
 }
 
-int kvc_layer_show(kvc_layer *layer, int appended, kvc_observation *out) {
+int kvc_builtin_layer_show(kvc_builtin_layer *layer, int appended, kvc_observation *out) {
     int failed = 0;
     for (int i = 0; i < layer->info->parts; i++) {
-        kvc_part *part = &layer->part[i];
-        kvc_rule rule = (kvc_rule)part->info->rule;
-        if ((rule == KVC_RULE_FOLDED || rule == KVC_RULE_OPAQUE) && part->store.count == 0) {
+        kvc_builtin_part *part = &layer->part[i];
+        kvc_part_rule rule = (kvc_part_rule)part->info->rule;
+        if ((rule == KVC_PART_FOLDED || rule == KVC_PART_OPAQUE) && part->store.count == 0) {
             continue; /* there is no state of no tokens */
         }
         kvc_tensor *stored = &out->tensor[out->tensors++];

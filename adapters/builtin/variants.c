@@ -19,16 +19,16 @@ static const char *const returned_names[KVC_LAYERS_MAX + 1][KVC_NAMES] = {
     TEXT_NAMES("layer5.returned."), TEXT_NAMES("layer6.returned."), TEXT_NAMES("layer7.returned."),
 };
 
-#define KEYS(rule) {KVC_RULE_##rule, KVC_NAME_KEYS, KVC_SHAPE_KEYS, 0, 1}
-#define VALUES(rule) {KVC_RULE_##rule, KVC_NAME_VALUES, KVC_SHAPE_VALUES, 1, 1}
+#define KEYS(rule) {KVC_PART_##rule, KVC_NAME_KEYS, KVC_SHAPE_KEYS, 0, 1}
+#define VALUES(rule) {KVC_PART_##rule, KVC_NAME_VALUES, KVC_SHAPE_VALUES, 1, 1}
 
 static const kvc_variant_info variants[] = {
     {"full", 2, 1, 0, 1, {KEYS(ALL), VALUES(ALL)}},
-    {"indexed", 3, 1, 0, 1, {KEYS(ALL), VALUES(ALL), {KVC_RULE_ALL, KVC_NAME_INDEX, KVC_SHAPE_INDEX, 2, 1}}},
+    {"indexed", 3, 1, 0, 1, {KEYS(ALL), VALUES(ALL), {KVC_PART_ALL, KVC_NAME_INDEX, KVC_SHAPE_INDEX, 2, 1}}},
     {"window", 2, 1, 1, 1, {KEYS(WINDOW), VALUES(WINDOW)}},
-    {"convolution", 1, 1, 1, 0, {{KVC_RULE_LAST, KVC_NAME_CONVOLUTION, KVC_SHAPE_TURNED, 3, 1}}},
-    {"recurrent", 1, 1, 0, 0, {{KVC_RULE_FOLDED, KVC_NAME_RECURRENT, KVC_SHAPE_STATE, 4, 1}}},
-    {"running", 1, 1, 0, 0, {{KVC_RULE_OPAQUE, KVC_NAME_SUMMARY, KVC_SHAPE_SUMMARY, 0, 0}}},
+    {"convolution", 1, 1, 1, 0, {{KVC_PART_LAST, KVC_NAME_CONVOLUTION, KVC_SHAPE_TURNED, 3, 1}}},
+    {"recurrent", 1, 1, 0, 0, {{KVC_PART_FOLDED, KVC_NAME_RECURRENT, KVC_SHAPE_STATE, 4, 1}}},
+    {"running", 1, 1, 0, 0, {{KVC_PART_OPAQUE, KVC_NAME_SUMMARY, KVC_SHAPE_SUMMARY, 0, 0}}},
     {"fixed", 2, 0, 0, 1, {KEYS(FIXED), VALUES(FIXED)}},
     {"fixed_window", 2, 0, 0, 1, {KEYS(FIXED_WINDOW), VALUES(FIXED_WINDOW)}},
     {"ring",
@@ -36,23 +36,23 @@ static const kvc_variant_info variants[] = {
      1,
      0,
      0,
-     {{KVC_RULE_RING, KVC_NAME_KEYS, KVC_SHAPE_KEYS, 0, 0}, {KVC_RULE_RING, KVC_NAME_VALUES, KVC_SHAPE_VALUES, 1, 0}}},
+     {{KVC_PART_RING, KVC_NAME_KEYS, KVC_SHAPE_KEYS, 0, 0}, {KVC_PART_RING, KVC_NAME_VALUES, KVC_SHAPE_VALUES, 1, 0}}},
     {"blocks",
      2,
      1,
      0,
      0,
-     {{KVC_RULE_ENTRIES, KVC_NAME_ENTRIES, KVC_SHAPE_KEYS, 0, 0}, {KVC_RULE_REST, KVC_NAME_REST, KVC_SHAPE_KEYS, 1, 0}}},
+     {{KVC_PART_ENTRIES, KVC_NAME_ENTRIES, KVC_SHAPE_KEYS, 0, 0}, {KVC_PART_REST, KVC_NAME_REST, KVC_SHAPE_KEYS, 1, 0}}},
     {"cross",
      4,
      1,
      0,
      1,
-     {{KVC_RULE_CONSTANT, KVC_NAME_CROSS_KEYS, KVC_SHAPE_KEYS, 2, 0},
-      {KVC_RULE_CONSTANT, KVC_NAME_CROSS_VALUES, KVC_SHAPE_VALUES, 3, 0},
+     {{KVC_PART_CONSTANT, KVC_NAME_CROSS_KEYS, KVC_SHAPE_KEYS, 2, 0},
+      {KVC_PART_CONSTANT, KVC_NAME_CROSS_VALUES, KVC_SHAPE_VALUES, 3, 0},
       KEYS(ALL),
       VALUES(ALL)}},
-    {"hybrid", 3, 1, 1, 1, {{KVC_RULE_LAST, KVC_NAME_CONVOLUTION, KVC_SHAPE_TURNED, 3, 1}, KEYS(ALL), VALUES(ALL)}},
+    {"hybrid", 3, 1, 1, 1, {{KVC_PART_LAST, KVC_NAME_CONVOLUTION, KVC_SHAPE_TURNED, 3, 1}, KEYS(ALL), VALUES(ALL)}},
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0] };
 
@@ -72,10 +72,10 @@ const char *kvc_variant_name(size_t index) {
     return index == VARIANTS ? "layers" : NULL;
 }
 
-const char *kvc_stored_name(int layer, kvc_name name) {
+const char *kvc_stored_name(int layer, kvc_part_name name) {
     return stored_names[layer + 1][name];
 }
 
-const char *kvc_returned_name(int layer, kvc_name name) {
+const char *kvc_returned_name(int layer, kvc_part_name name) {
     return returned_names[layer + 1][name];
 }

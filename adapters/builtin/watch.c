@@ -32,21 +32,21 @@ static kvc_watched *add_entry(kvc_watch *watch, const char *name, size_t size) {
     return entry;
 }
 
-static int has_input(kvc_rule rule) {
+static int has_input(kvc_part_rule rule) {
     switch (rule) {
-    case KVC_RULE_ALL:
-    case KVC_RULE_WINDOW:
-    case KVC_RULE_LAST:
-    case KVC_RULE_FIXED:
-    case KVC_RULE_FIXED_WINDOW:
-    case KVC_RULE_RING:
+    case KVC_PART_ALL:
+    case KVC_PART_WINDOW:
+    case KVC_PART_LAST:
+    case KVC_PART_FIXED:
+    case KVC_PART_FIXED_WINDOW:
+    case KVC_PART_RING:
         return 1;
     default:
         return 0;
     }
 }
 
-static void fill_input(const kvc_part *part, kvc_watched *entry, const int32_t *numbers, int64_t count, unsigned char *cell) {
+static void fill_input(const kvc_builtin_part *part, kvc_watched *entry, const int32_t *numbers, int64_t count, unsigned char *cell) {
     const kvc_store *store = &part->store;
     int turned = part->info->shape == KVC_SHAPE_TURNED;
     unsigned char *out = entry->data;
@@ -75,19 +75,15 @@ static void fill_input(const kvc_part *part, kvc_watched *entry, const int32_t *
     }
 }
 
-int kvc_watch_inputs(kvc_watch *watch, kvc_layer *layer, int32_t append, const int32_t *numbers, int64_t count) {
+int kvc_watch_inputs(kvc_watch *watch, kvc_builtin_layer *layer, int32_t append, const int32_t *numbers, int64_t count) {
     for (int i = 0; i < layer->info->parts; i++) {
-        kvc_part *part = &layer->part[i];
+        kvc_builtin_part *part = &layer->part[i];
         const kvc_store *store = &part->store;
-        if (!has_input((kvc_rule)part->info->rule)) {
+        if (!has_input((kvc_part_rule)part->info->rule)) {
             continue;
         }
-        char prefix[32] = "";
-        if (layer->number >= 0) {
-            (void)snprintf(prefix, sizeof prefix, "layer%d.", layer->number);
-        }
         char name[KVC_NAME_MAX];
-        (void)snprintf(name, sizeof name, "%sinput.%d.%s", prefix, (int)append, kvc_stored_name(-1, (kvc_name)part->info->name));
+        (void)snprintf(name, sizeof name, "input.%d.%s", (int)append, kvc_stored_name(layer->number, (kvc_part_name)part->info->name));
         unsigned char *cell = malloc(store->cell);
         kvc_watched *entry = add_entry(watch, name, (size_t)(count * store->rows * store->heads) * store->cell);
         if (cell != NULL && entry != NULL) {
@@ -112,7 +108,7 @@ int kvc_watch_returned(kvc_watch *watch, int32_t append, const kvc_observation *
             continue;
         }
         char name[KVC_NAME_MAX];
-        (void)snprintf(name, sizeof name, "%.*searlier.%d.%s", (int)(word - tensor->name), tensor->name, (int)append,
+        (void)snprintf(name, sizeof name, "earlier.%d.%.*s%s", (int)append, (int)(word - tensor->name), tensor->name,
                        word + sizeof returned_word - 1);
         size_t size = kvc_dtype_size((kvc_dtype)tensor->dtype);
         for (int32_t d = 0; d < tensor->dims; d++) {
