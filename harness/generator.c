@@ -359,7 +359,7 @@ static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclu
     int careful = index % 4 != 0;
 
     if (kvc_random_one_in(&random, 4))
-        length += (int)kvc_random_below(&random, RANDOM_OPS_MAX - length);
+        length += (int)kvc_random_below(&random, (uint32_t)(RANDOM_OPS_MAX - length));
     /* Swarm: a random subset of the ops; crop, which the project is about, more often than not. */
     for (int kind = 1; kind < KVC_OP_KINDS; kind++) {
         int off = kind == KVC_CROP ? kvc_random_one_in(&random, 8) : kvc_random_one_in(&random, 2);

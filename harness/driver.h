@@ -1,0 +1,75 @@
+/*
+ * A driver: performs sequences on a subject and shows each step. One for plugins, one for processes.
+ */
+#ifndef KVC_HARNESS_DRIVER_H
+#define KVC_HARNESS_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cjson/cJSON.h>
+
+#include "adapters/plugin.h"
+#include "harness/generator.h"
+
+/* Sequences that share their parameters. Everything belongs to the caller and lives until the batch is collected. */
+typedef struct kvc_batch {
+    const kvc_plan *plan;
+    size_t count;
+    const kvc_sequence *sequence;
+    const int32_t *const *numbers; /* NULL, or for each sequence NULL or its token numbers */
+} kvc_batch;
+
+typedef enum kvc_drive {
+    KVC_DROVE = 0,
+    KVC_DRIVE_CRASHED, /* the subject's process ended */
+    KVC_DRIVE_HUNG,    /* no answer within the limit; it was ended */
+    KVC_DRIVE_SWELLED, /* it passed its memory limit and was ended */
+    KVC_DRIVE_BAD      /* the adapter broke the protocol or could not do what was asked: *error says what */
+} kvc_drive;
+
+/* Called for every step, before an op is performed (observation NULL, plugins only) and after it. Returns 1 to leave the rest of the sequence. */
+typedef int (*kvc_step_function)(void *context, size_t sequence, int step, const kvc_observation *observation);
+
+typedef struct kvc_driver kvc_driver;
+typedef struct kvc_driver_table {
+    kvc_drive (*hello)(kvc_driver *driver, cJSON **hello, kvc_error *error);
+    kvc_drive (*submit)(kvc_driver *driver, const kvc_batch *batch, kvc_error *error);
+    kvc_drive (*collect)(kvc_driver *driver, kvc_step_function step, void *context, kvc_error *error);
+    kvc_drive (*script)(kvc_driver *driver, const char *request, char **script, kvc_error *error);
+    void (*close)(kvc_driver *driver);
+} kvc_driver_table;
+struct kvc_driver {
+    const kvc_driver_table *table;
+    int in_process; /* a crash of the subject ends this process */
+};
+
+/*
+ * The subject's name, version, environment and variants, as in docs/protocol.md. The caller frees *hello. Starts the subject
+ * when it is not running.
+ */
+kvc_drive kvc_driver_hello(kvc_driver *driver, cJSON **hello, kvc_error *error);
+/* Begins a batch. Up to KVC_BATCHES_IN_FLIGHT may be submitted before they are collected, in order. */
+enum { KVC_BATCHES_IN_FLIGHT = 2 };
+kvc_drive kvc_driver_submit(kvc_driver *driver, const kvc_batch *batch, kvc_error *error);
+/* Shows all steps of the oldest batch. After anything but KVC_DROVE no batch is in flight any more. */
+kvc_drive kvc_driver_collect(kvc_driver *driver, kvc_step_function step, void *context, kvc_error *error);
+/* A stand-alone program for a case; `request` are the fields of the message as JSON text. The caller frees *script. */
+kvc_drive kvc_driver_script(kvc_driver *driver, const char *request, char **script, kvc_error *error);
+void kvc_driver_close(kvc_driver *driver);
+
+/* A driver for a table of functions in this process. NULL when memory is short. */
+kvc_driver *kvc_plugin_driver_open(const kvc_plugin *plugin);
+
+typedef struct kvc_process_options {
+    const char *const *command; /* NULL-ended program and arguments */
+    int timeout_ms;             /* for one request */
+    int start_timeout_ms;       /* for the first answer */
+    uint64_t memory_limit;      /* bytes of resident memory, 0: none */
+    void (*alive)(void *context); /* called now and then while waiting; may be NULL */
+    void *context;
+} kvc_process_options;
+/* A driver for an adapter process. `options` and what it points to must live longer. */
+kvc_driver *kvc_process_driver_open(const kvc_process_options *options);
+
+#endif

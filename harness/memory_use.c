@@ -1,0 +1,29 @@
+#include "harness/memory_use.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+uint64_t kvc_memory_use(int pid)
+{
+    char path[64];
+    char text[128];
+    FILE *file;
+    uint64_t pages = 0;
+
+    if (pid > 0)
+        (void)snprintf(path, sizeof path, "/proc/%d/statm", pid);
+    else
+        (void)snprintf(path, sizeof path, "/proc/self/statm");
+    file = fopen(path, "r");
+    if (file == NULL)
+        return 0;
+    if (fgets(text, sizeof text, file) != NULL) {
+        char *rest = NULL;
+        (void)strtoull(text, &rest, 10);
+        if (rest != NULL)
+            pages = strtoull(rest, NULL, 10);
+    }
+    (void)fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
