@@ -23,6 +23,22 @@ void kvc_html_add_code(kvc_text *out, const char *string)
     kvc_text_add(out, "</code>");
 }
 
+void kvc_html_add_name(kvc_text *out, const char *name)
+{
+    kvc_text escaped = {0};
+    kvc_html_add(&escaped, name);
+    const char *at = kvc_text_string(&escaped);
+    for (size_t i = 0; at[i] != '\0'; i++) {
+        /* Entities and visible marks have no such place, so none of them is parted. */
+        if (i > 0 && at[i] >= 'A' && at[i] <= 'Z' && ((at[i - 1] >= 'a' && at[i - 1] <= 'z') || at[i - 1] == '_')) {
+            kvc_text_add(out, "<wbr>");
+        }
+        kvc_text_add_char(out, at[i], 1);
+    }
+    out->failed |= escaped.failed;
+    kvc_text_free(&escaped);
+}
+
 static void add_version(kvc_text *out, const kvc_report_version *version)
 {
     kvc_text plain = {0};
@@ -66,7 +82,15 @@ static void add_head(kvc_text *out, const kvc_model *model)
     }
     kvc_text_add(out, "</style>\n</head>\n<body>\n<header id=\"top\">\n");
     kvc_text_add(out, "<p class=\"soft\">kvconform: do these KV caches keep the right tokens?</p>\n<h1>");
-    kvc_html_add_text(out, &plain);
+    int bad = model->status_count[KVC_STATUS_FINDINGS] > 0;
+    const char *headline = kvc_text_string(&plain);
+    size_t glyph = strcspn(headline, " ");
+    kvc_text_add_format(out, "<span class=\"%s\">", bad ? "bad" : "good");
+    kvc_text_add_bytes(out, headline, glyph);
+    kvc_text_add(out, "</span>");
+    kvc_html_add(out, headline + glyph);
+    out->failed |= plain.failed;
+    kvc_text_free(&plain);
     kvc_text_add(out, "</h1>\n<p>");
     for (size_t i = 0; i < model->version_count && i < 8; i++) {
         kvc_text_add(out, i == 0 ? "<b>" : ", <b>");
@@ -111,7 +135,9 @@ static void add_list(kvc_text *out, const kvc_model *model)
         kvc_html_add_code(out, kvc_text_string(&plain));
         out->failed |= plain.failed;
         kvc_text_free(&plain);
-        kvc_text_add_format(out, " <span class=\"soft\">· %s %s", kvc_severity_glyph(severity), severity);
+        kvc_text_add_format(out, " <span class=\"soft\">· %s %s%s%s", kvc_severity_glyph(severity), severity,
+                            kvc_json_true(finding->json, "control") ? " · ⚑ control" : "",
+                            kvc_json_true(finding->json, "flaky") ? " · ≈ flaky" : "");
         for (size_t at = i; at != KVC_NO_FINDING; at = model->findings[at].next) {
             kvc_text_add(out, at == i ? " · " : ", ");
             add_version(out, &model->versions[model->runs[model->findings[at].run].version]);
@@ -126,7 +152,7 @@ static void add_version_table(kvc_text *out, const kvc_model *model, size_t vers
 {
     kvc_text_add(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Variants of ");
     add_version(out, &model->versions[version]);
-    kvc_text_add(out, "\"><table class=\"wide\">\n<caption>Variants of <b>");
+    kvc_text_add(out, "\"><table class=\"wide runs\">\n<caption>Variants of <b>");
     add_version(out, &model->versions[version]);
     kvc_text_add(out, "</b></caption>\n<thead><tr><th scope=\"col\">variant</th><th scope=\"col\">verdict</th>"
                       "<th scope=\"col\" class=\"number\">sequences</th><th scope=\"col\" class=\"number\">"
@@ -138,7 +164,7 @@ static void add_version_table(kvc_text *out, const kvc_model *model, size_t vers
         }
         const char *variant = kvc_json_string(run->json, "variant");
         kvc_text_add(out, "<tr><th scope=\"row\">");
-        kvc_html_add(out, *variant != '\0' ? variant : kvc_json_string(run->json, "target"));
+        kvc_html_add_name(out, *variant != '\0' ? variant : kvc_json_string(run->json, "target"));
         kvc_text_add(out, "</th><td class=\"verdict\">");
         add_verdict(out, run);
         kvc_text_add(out, "</td><td class=\"number\">");
@@ -158,10 +184,94 @@ static void add_version_table(kvc_text *out, const kvc_model *model, size_t vers
     kvc_text_add(out, "</tbody></table></div>\n");
 }
 
+/* 1 for the first run of its subject and variant, whatever the version. */
+static int is_new_variant(const kvc_model *model, size_t run, const char *subject)
+{
+    const char *variant = kvc_json_string(model->runs[run].json, "variant");
+    if (strcmp(kvc_json_string(model->runs[run].json, "subject"), subject) != 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < run; i++) {
+        if (strcmp(kvc_json_string(model->runs[i].json, "variant"), variant) == 0 &&
+            strcmp(kvc_json_string(model->runs[i].json, "subject"), subject) == 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* What breaks where: variants down, versions across. `first` is the first version of its subject. */
+static void add_matrix(kvc_text *out, const kvc_model *model, size_t first)
+{
+    const char *subject = model->versions[first].subject;
+    kvc_text_add(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Verdicts of ");
+    kvc_html_add(out, subject);
+    kvc_text_add(out, "\"><table class=\"matrix\">\n<caption>Variants of <b>");
+    kvc_html_add(out, subject);
+    kvc_text_add(out, "</b> by version</caption>\n<thead><tr><th scope=\"col\">variant</th>");
+    for (size_t i = first; i < model->version_count; i++) {
+        if (strcmp(model->versions[i].subject, subject) == 0) {
+            kvc_text_add(out, "<th scope=\"col\">");
+            kvc_html_add(out, model->versions[i].version);
+            kvc_text_add(out, "</th>");
+        }
+    }
+    kvc_text_add(out, "</tr></thead>\n<tbody>\n");
+    for (size_t row = 0; row < model->run_count; row++) {
+        if (!is_new_variant(model, row, subject)) {
+            continue;
+        }
+        const char *variant = kvc_json_string(model->runs[row].json, "variant");
+        kvc_text_add(out, "<tr><th scope=\"row\">");
+        kvc_html_add_name(out, variant);
+        kvc_text_add(out, "</th>");
+        for (size_t i = first; i < model->version_count; i++) {
+            if (strcmp(model->versions[i].subject, subject) != 0) {
+                continue;
+            }
+            kvc_text_add(out, "<td class=\"verdict\">");
+            for (size_t run = row; run < model->run_count; run++) {
+                if (model->runs[run].version == i &&
+                    strcmp(kvc_json_string(model->runs[run].json, "variant"), variant) == 0) {
+                    add_verdict(out, &model->runs[run]);
+                    break;
+                }
+            }
+            kvc_text_add(out, "</td>");
+        }
+        kvc_text_add(out, "</tr>\n");
+    }
+    kvc_text_add(out, "</tbody></table></div>\n");
+}
+
+/* Number of versions of the subject of version `first`, or 0 if an earlier one has the same subject. */
+static size_t count_versions(const kvc_model *model, size_t first)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < model->version_count; i++) {
+        if (strcmp(model->versions[i].subject, model->versions[first].subject) == 0) {
+            if (i < first) {
+                return 0;
+            }
+            count++;
+        }
+    }
+    return count;
+}
+
 static void add_runs(kvc_text *out, const kvc_model *model)
 {
     int assumed = 0;
+    int matrices = 0;
     kvc_text_add(out, "<h2 id=\"variants\">Verdicts</h2>\n");
+    for (size_t i = 0; i < model->version_count; i++) {
+        if (count_versions(model, i) > 1) {
+            add_matrix(out, model, i);
+            matrices = 1;
+        }
+    }
+    /* The matrix says the most; then the counts may wait until someone asks. */
+    kvc_text_add(out, matrices ? "<details><summary>Number of sequences, and contracts</summary>\n" : "");
     for (size_t i = 0; i < model->version_count; i++) {
         add_version_table(out, model, i);
     }
@@ -173,7 +283,7 @@ static void add_runs(kvc_text *out, const kvc_model *model)
     if (assumed) {
         kvc_text_add(out, " <i>Assumed</i>: the version is newer than any contract knows, so the newest contract was used.");
     }
-    kvc_text_add(out, "</p>\n");
+    kvc_text_add(out, matrices ? "</p>\n</details>\n" : "</p>\n");
 }
 
 /* What was not run, with the reason. */
@@ -191,7 +301,7 @@ static void add_not_run(kvc_text *out, const kvc_model *model)
             continue;
         }
         kvc_text_add(out, "<tr><th scope=\"row\">");
-        kvc_html_add(out, kvc_json_string(run->json, "variant"));
+        kvc_html_add_name(out, kvc_json_string(run->json, "variant"));
         kvc_text_add(out, " <span class=\"soft\">");
         add_version(out, &model->versions[run->version]);
         kvc_text_add(out, "</span></th><td class=\"verdict\">");
@@ -218,7 +328,7 @@ static void add_unreached(kvc_text *out, const kvc_model *model)
                                   "<th scope=\"col\">situation</th><th scope=\"col\">because of</th></tr></thead>\n<tbody>\n");
             }
             kvc_text_add(out, "<tr><th scope=\"row\">");
-            kvc_html_add(out, kvc_json_string(model->runs[i].json, "variant"));
+            kvc_html_add_name(out, kvc_json_string(model->runs[i].json, "variant"));
             kvc_text_add(out, " <span class=\"soft\">");
             add_version(out, &model->versions[model->runs[i].version]);
             kvc_text_add(out, "</span></th><td>");
@@ -246,7 +356,7 @@ static void add_coverage(kvc_text *out, const kvc_model *model)
         }
         const cJSON *exhaustive = cJSON_GetObjectItemCaseSensitive(run->json, "exhaustive");
         kvc_text_add(out, "<details><summary>");
-        kvc_html_add(out, kvc_json_string(run->json, "variant"));
+        kvc_html_add_name(out, kvc_json_string(run->json, "variant"));
         kvc_text_add(out, " <span class=\"soft\">");
         add_version(out, &model->versions[run->version]);
         kvc_text_add(out, "</span></summary>\n<p>All ");

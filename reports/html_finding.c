@@ -11,9 +11,9 @@ static double add_new_tokens(kvc_text *out, const cJSON *op, double next)
         return next;
     }
     if (count > 1) {
-        kvc_text_add_format(out, "tokens %.0f–%.0f", next, next + count - 1);
+        kvc_text_add_format(out, "adds tokens %.0f–%.0f", next, next + count - 1);
     } else {
-        kvc_text_add_format(out, "token %.0f", next);
+        kvc_text_add_format(out, "adds token %.0f", next);
     }
     return next + count;
 }
@@ -27,7 +27,7 @@ static void add_ops(kvc_text *out, const cJSON *finding)
     int index = 0;
     double next = 0;
     kvc_text_add(out, "<div class=\"scroll\"><table class=\"ops\">\n<caption>Minimal case, on a new cache</caption>\n"
-                      "<thead><tr><th scope=\"col\">step</th><th scope=\"col\">op</th><th scope=\"col\">puts in</th>"
+                      "<thead><tr><th scope=\"col\">step</th><th scope=\"col\">op</th>"
                       "<th scope=\"col\"><span class=\"hidden\">what happens</span></th></tr></thead>\n<tbody>\n");
     cJSON_ArrayForEach(op, ops)
     {
@@ -38,8 +38,7 @@ static void add_ops(kvc_text *out, const cJSON *finding)
         kvc_text_free(&plain);
         kvc_text_add(out, "</td><td>");
         next = add_new_tokens(out, op, next);
-        kvc_text_add_format(out, "</td><td>%s</td></tr>\n",
-                            index == step ? "<span class=\"bad\">✗</span> goes wrong here" : "");
+        kvc_text_add(out, index == step ? " <span class=\"bad\">✗</span> <b>wrong here</b></td></tr>\n" : "</td></tr>\n");
         index++;
     }
     kvc_text_add(out, "</tbody></table></div>\n");
@@ -118,7 +117,7 @@ static void add_tags(kvc_text *out, const cJSON *run, const cJSON *finding)
     kvc_text_add(out, "</li>");
     add_tag(out, "law", kvc_json_string(finding, "law"));
     add_tag(out, "", kvc_json_string(finding, "basis"));
-    add_tag(out, "when", kvc_json_string(finding, "situation"));
+    add_tag(out, "situation:", kvc_json_string(finding, "situation"));
     add_tag(out, "deviation:", kvc_json_string(finding, "deviation"));
     if (kvc_json_true(finding, "flaky")) {
         kvc_text_add(out, "<li>≈ flaky: did not happen every time</li>");

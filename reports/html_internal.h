@@ -13,6 +13,8 @@ extern const char kvc_html_style_hash[];
 
 /* Foreign text on one line. */
 void kvc_html_add(kvc_text *out, const char *string);
+/* The same for the name of a class, which may be broken before its capitals. */
+void kvc_html_add_name(kvc_text *out, const char *name);
 /* What was gathered in *plain, escaped; empties *plain. */
 void kvc_html_add_text(kvc_text *out, kvc_text *plain);
 /* Between <code> and </code>. */

@@ -86,7 +86,7 @@ static void add_marks(kvc_text *out, const kvc_lane *lane)
 static void add_first(kvc_text *out, const kvc_lane *lane)
 {
     const kvc_cell *first = &lane->first;
-    kvc_text_add_format(out, "<figcaption><span class=\"bad\">▲</span> First wrong cell at position %zu: ", first->position);
+    kvc_text_add_format(out, "<p><span class=\"bad\">▲</span> First wrong cell at position %zu: ", first->position);
     if (first->kind == KVC_CELL_EXTRA) {
         kvc_text_add(out, "token <code>");
         add_token(out, first->observed);
@@ -105,20 +105,22 @@ static void add_first(kvc_text *out, const kvc_lane *lane)
     if (lane->wrong > 1) {
         kvc_text_add_format(out, " %zu cells are wrong.", lane->wrong);
     }
-    kvc_text_add(out, "</figcaption>\n");
+    kvc_text_add(out, "</p>\n");
 }
 
 static void add_wrong_lane(kvc_text *out, const kvc_lane *lane)
 {
-    kvc_text_add(out, "<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Expected and observed "
-                      "tokens of ");
-    kvc_html_add(out, lane->names[0].tensor);
-    kvc_text_add(out, "\"><table class=\"cells\">\n<caption>");
+    kvc_text_add(out, "<figure><figcaption>");
     add_names(out, lane);
-    kvc_text_add(out, " <span class=\"soft\">");
+    kvc_text_add(out, " <span class=\"soft\">– ");
     kvc_model_add_plural(out, lane->expected_length, "token", "tokens");
-    kvc_text_add_format(out, " expected, %zu observed%s</span></caption>\n<thead><tr><th scope=\"row\">position</th>",
-                        lane->observed_length, lane->newest ? ", laid together at the newest" : "");
+    kvc_text_add_format(out, " expected, %zu observed%s</span></figcaption>\n", lane->observed_length,
+                        lane->newest ? ", aligned at the newest" : "");
+    kvc_text_add(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tokens of ");
+    kvc_html_add(out, lane->names[0].tensor);
+    kvc_text_add(out, "\"><table class=\"cells\">\n<caption class=\"hidden\">Expected and observed tokens of ");
+    kvc_html_add(out, lane->names[0].tensor);
+    kvc_text_add(out, "</caption>\n<thead><tr><th scope=\"row\">position</th>");
     for (size_t i = 0; i < lane->cell_count; i++) {
         const kvc_cell *cell = &lane->cells[i];
         if (cell->kind == KVC_CELL_GAP) {

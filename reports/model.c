@@ -23,7 +23,7 @@ const char *kvc_status_word(kvc_status status)
 static const struct {
     const char *name, *glyph, *meaning;
 } severities[] = {
-    {"silent", "◐", "wrong, and nothing says so"},
+    {"silent", "◐", "wrong without an error"},
     {"error", "⚠", "an error where none belongs, or the wrong one"},
     {"crash", "✸", "the process died"},
 };

@@ -1,0 +1,17 @@
+/*
+ * The parts of the Markdown report, private to reports/.
+ */
+#ifndef KVC_REPORTS_MARKDOWN_INTERNAL_H
+#define KVC_REPORTS_MARKDOWN_INTERNAL_H
+
+#include "reports/model.h"
+#include "reports/text.h"
+
+/* What was gathered in *plain as running text or as a code span; empties *plain. */
+void kvc_markdown_add_text(kvc_text *out, kvc_text *plain);
+void kvc_markdown_add_code(kvc_text *out, kvc_text *plain);
+
+/* One finding. `index` is the first of its cause. */
+void kvc_markdown_add_finding(kvc_text *out, const kvc_model *model, size_t index);
+
+#endif

@@ -1,0 +1,170 @@
+#include "reports/summary.h"
+
+#include "reports/model.h"
+
+enum { NAME_COLUMNS = 60, TITLE_COLUMNS = 200, CASE_COLUMNS = 400 };
+
+static const char red[] = "\x1b[31m";
+static const char green[] = "\x1b[32m";
+static const char bold[] = "\x1b[1m";
+static const char faint[] = "\x1b[2m";
+static const char plain_again[] = "\x1b[0m";
+
+typedef struct kvc_summary {
+    kvc_text *out;
+    const kvc_model *model;
+    int colour;
+} kvc_summary;
+
+static void paint(const kvc_summary *summary, const char *code)
+{
+    if (summary->colour) {
+        kvc_text_add(summary->out, code);
+    }
+}
+
+static size_t characters(const char *string)
+{
+    size_t count = 0;
+    for (; *string != '\0'; string++) {
+        count += ((unsigned char)*string & 0xC0U) != 0x80;
+    }
+    return count;
+}
+
+/* Name of the variant and version of a run, ready for the terminal. The caller frees it. */
+static kvc_text name_of(const kvc_model *model, const kvc_report_run *run)
+{
+    kvc_text name = {0};
+    const char *variant = kvc_json_string(run->json, "variant");
+    kvc_text_add_terminal_short(&name, *variant != '\0' ? variant : kvc_json_string(run->json, "target"), NAME_COLUMNS);
+    if (model->version_count > 1) {
+        kvc_text version = {0};
+        kvc_model_add_version(&version, &model->versions[run->version]);
+        kvc_text_add(&name, "  ");
+        kvc_text_add_terminal_short(&name, kvc_text_string(&version), NAME_COLUMNS);
+        name.failed |= version.failed;
+        kvc_text_free(&version);
+    }
+    return name;
+}
+
+static void add_run(const kvc_summary *summary, const kvc_report_run *run, size_t width)
+{
+    kvc_text *out = summary->out;
+    kvc_text name = name_of(summary->model, run);
+    const char *shown = kvc_text_string(&name);
+    int ran = run->status == KVC_STATUS_CONFORMS || run->status == KVC_STATUS_FINDINGS;
+    paint(summary, run->status == KVC_STATUS_FINDINGS ? red : run->status == KVC_STATUS_CONFORMS ? green : faint);
+    kvc_text_add_format(out, "%s", kvc_status_glyph(run->status));
+    paint(summary, plain_again);
+    kvc_text_add_format(out, " %s", shown);
+    kvc_text_add_char(out, ' ', 2 + width - characters(shown));
+    if (run->status == KVC_STATUS_FINDINGS) {
+        kvc_model_add_plural(out, run->findings, "finding", "findings");
+    } else {
+        kvc_text_add(out, kvc_status_word(run->status));
+    }
+    if (ran) {
+        const cJSON *exhaustive = cJSON_GetObjectItemCaseSensitive(run->json, "exhaustive");
+        kvc_text_add(out, ", ");
+        kvc_model_add_plural(out, (uint64_t)kvc_json_number(run->json, "sequences"), "sequence", "sequences");
+        kvc_text_add(out, ", all up to ");
+        kvc_model_add_plural(out, (uint64_t)kvc_json_number(exhaustive, "size"), "op", "ops");
+    } else if (*kvc_json_string(run->json, "reason") != '\0') {
+        kvc_text_add(out, ": ");
+        kvc_text_add_terminal_short(out, kvc_json_string(run->json, "reason"), TITLE_COLUMNS);
+    }
+    kvc_text_add(out, kvc_json_true(run->json, "assumed") ? ", contract assumed\n" : "\n");
+    out->failed |= name.failed;
+    kvc_text_free(&name);
+}
+
+static void add_finding(const kvc_summary *summary, size_t index)
+{
+    kvc_text *out = summary->out;
+    const kvc_report_finding *finding = &summary->model->findings[index];
+    const kvc_report_run *run = &summary->model->runs[finding->run];
+    const cJSON *json = finding->json;
+    kvc_text ops = {0};
+    kvc_text version = {0};
+    kvc_text_add(out, "\n");
+    paint(summary, red);
+    kvc_text_add(out, "✗");
+    paint(summary, plain_again);
+    kvc_text_add(out, " ");
+    paint(summary, bold);
+    kvc_text_add_terminal_short(out, kvc_json_string(json, "title"), TITLE_COLUMNS);
+    paint(summary, plain_again);
+    kvc_text_add(out, "\n  in:   ");
+    kvc_text_add_terminal_short(out, kvc_json_string(run->json, "variant"), NAME_COLUMNS);
+    for (size_t at = index; at != KVC_NO_FINDING; at = summary->model->findings[at].next) {
+        kvc_model_add_version(&version, &summary->model->versions[summary->model->runs[summary->model->findings[at].run].version]);
+        kvc_text_add(out, ", ");
+        kvc_text_add_terminal_short(out, kvc_text_string(&version), NAME_COLUMNS);
+        kvc_text_free(&version);
+    }
+    kvc_text_add(out, "\n  case: ");
+    kvc_model_add_ops(&ops, cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(json, "case"), "ops"));
+    kvc_text_add_terminal_short(out, kvc_text_string(&ops), CASE_COLUMNS);
+    out->failed |= ops.failed;
+    kvc_text_free(&ops);
+    kvc_text_add(out, "\n  law:  ");
+    kvc_text_add_terminal_short(out, kvc_json_string(json, "law"), NAME_COLUMNS);
+    kvc_text_add_format(out, " (%s, %s%s%s)\n  id:   %s\n", kvc_json_string(json, "severity"),
+                        kvc_json_string(json, "basis"), kvc_json_true(json, "flaky") ? ", flaky" : "",
+                        kvc_json_true(json, "control") ? ", control" : "", kvc_json_string(json, "id"));
+}
+
+/* The last line: what happened. */
+static void add_counts(const kvc_summary *summary)
+{
+    kvc_text *out = summary->out;
+    const kvc_model *model = summary->model;
+    static const kvc_status others[] = {KVC_STATUS_NOT_RUN, KVC_STATUS_NOT_COVERED, KVC_STATUS_ABSENT};
+    int bad = model->status_count[KVC_STATUS_FINDINGS] > 0;
+    kvc_text_add(out, "\n");
+    paint(summary, bold);
+    paint(summary, bad ? red : green);
+    kvc_model_add_headline(out, model);
+    paint(summary, plain_again);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (model->status_count[others[i]] > 0) {
+            kvc_text_add_format(out, ", %zu %s", model->status_count[others[i]], kvc_status_word(others[i]));
+        }
+    }
+    kvc_text_add(out, "; ");
+    kvc_model_add_plural(out, model->sequences, "sequence", "sequences");
+    kvc_text_add(out, ", ");
+    kvc_model_add_plural(out, model->ops, "op", "ops");
+    kvc_text_add_format(out, ", seed %s\n", model->seed);
+}
+
+int kvc_report_summary(const cJSON *result, int colour, kvc_text *out)
+{
+    kvc_model model = {0};
+    kvc_summary summary = {out, &model, colour};
+    size_t width = 0;
+    if (kvc_model_make(result, &model) != 0) {
+        kvc_model_free(&model);
+        return -1;
+    }
+    for (size_t i = 0; i < model.run_count; i++) {
+        kvc_text name = name_of(&model, &model.runs[i]);
+        size_t columns = characters(kvc_text_string(&name));
+        width = columns > width ? columns : width;
+        out->failed |= name.failed;
+        kvc_text_free(&name);
+    }
+    for (size_t i = 0; i < model.run_count && !out->failed; i++) {
+        add_run(&summary, &model.runs[i], width);
+    }
+    for (size_t i = 0; i < model.finding_count; i++) {
+        if (model.findings[i].cause == i) {
+            add_finding(&summary, i);
+        }
+    }
+    add_counts(&summary);
+    kvc_model_free(&model);
+    return out->failed ? -1 : 0;
+}
