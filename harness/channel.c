@@ -14,7 +14,7 @@
 
 #include "harness/memory_use.h"
 
-enum { PIECE = 1 << 16, GRACE_MS = 1000, LOOK_MS = 100 };
+enum { PIECE = 1 << 16, GRACE_MS = 1000, LOOK_MS = 100, PIECES_AT_ONCE = 64 };
 
 struct kvc_channel {
     const kvc_process_options *options;
@@ -232,10 +232,10 @@ static void write_some(kvc_channel *channel)
     }
 }
 
-/* Returns 0 when memory is short. */
+/* Reads what is there, but not for ever: a flood is looked at between. Returns 0 when memory is short. */
 static int read_some(kvc_channel *channel)
 {
-    for (;;) {
+    for (int piece = 0; piece < PIECES_AT_ONCE; piece++) {
         ssize_t got;
         if (!make_room(&channel->in, &channel->in_room, channel->in_used + PIECE + 1))
             return 0;
@@ -254,6 +254,7 @@ static int read_some(kvc_channel *channel)
             return 1;
         }
     }
+    return 1;
 }
 
 /* Waits until something can be read, writing meanwhile. KVC_DROVE: there is more, or the end. */
@@ -301,8 +302,11 @@ static kvc_drive wait_for_more(kvc_channel *channel, int64_t until, kvc_error *e
 static kvc_drive at_end(kvc_channel *channel, kvc_error *error)
 {
     end_process(channel, 1);
-    kvc_error_set(error, "%s: ended (%s) before it answered", channel->options->command[0],
-                  kvc_channel_end_text(channel));
+    if (strcmp(channel->end, "exit status 127") == 0)
+        kvc_error_set(error, "%s: cannot be started: is it there, and executable?", channel->options->command[0]);
+    else
+        kvc_error_set(error, "%s: ended (%s) before it answered", channel->options->command[0],
+                      kvc_channel_end_text(channel));
     return KVC_DRIVE_CRASHED;
 }
 
@@ -352,7 +356,6 @@ kvc_drive kvc_channel_read_bytes(kvc_channel *channel, size_t length, int timeou
 {
     int64_t until = now_ms() + timeout_ms;
 
-    /* The line before these bytes stays where it is: it is still being read. */
     while (channel->in_used - channel->in_taken < length) {
         kvc_drive drive;
         if (channel->from < 0)

@@ -20,7 +20,7 @@ int kvc_channel_send(kvc_channel *channel, const char *data, size_t length);
 /* Reads one line of at most `limit` bytes without its newline; NUL-ended, valid until the next read. */
 kvc_drive kvc_channel_read_line(kvc_channel *channel, size_t limit, int timeout_ms, char **line, size_t *length,
                                 kvc_error *error);
-/* Reads exactly `length` bytes, valid until the next read. */
+/* Reads exactly `length` bytes, valid until the next read; a line that was read before is gone. */
 kvc_drive kvc_channel_read_bytes(kvc_channel *channel, size_t length, int timeout_ms, const uint8_t **data,
                                  kvc_error *error);
 /* How the process ended, for messages: "signal 6", "exit status 1". */

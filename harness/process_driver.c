@@ -1,0 +1,207 @@
+/* Drives an adapter that is a process of its own. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/channel.h"
+#include "harness/protocol.h"
+#include "reference/json.h"
+
+typedef struct process_driver {
+    kvc_driver base;
+    const kvc_process_options *options;
+    kvc_channel *channel; /* NULL while no process runs */
+    int64_t next_id;
+    kvc_batch batch[KVC_BATCHES_IN_FLIGHT];
+    int64_t batch_id[KVC_BATCHES_IN_FLIGHT];
+    int batches;
+    int answered; /* the process has answered once: it is up */
+    kvc_names names;
+    kvc_observation observation;
+} process_driver;
+
+static int start(process_driver *self, kvc_error *error)
+{
+    if (self->channel != NULL)
+        return 1;
+    self->answered = 0;
+    self->channel = kvc_channel_open(self->options, error);
+    return self->channel != NULL;
+}
+
+static kvc_drive stop(process_driver *self, kvc_drive why)
+{
+    kvc_channel_close(self->channel);
+    self->channel = NULL;
+    self->batches = 0;
+    return why;
+}
+
+static kvc_drive send_line(process_driver *self, char *line, kvc_error *error)
+{
+    int good = line != NULL && kvc_channel_send(self->channel, line, strlen(line));
+
+    free(line);
+    if (good)
+        return KVC_DROVE;
+    kvc_error_set(error, "not enough memory");
+    return stop(self, KVC_DRIVE_BAD);
+}
+
+static kvc_drive receive(process_driver *self, int64_t id, cJSON **json, kvc_error *error)
+{
+    char *line;
+    size_t length;
+    kvc_drive drive = kvc_channel_read_line(self->channel, KVC_REPLY_LINE_MAX,
+                                            self->answered ? self->options->timeout_ms
+                                                           : self->options->start_timeout_ms,
+                                            &line, &length, error);
+
+    if (drive == KVC_DROVE && !kvc_reply_parse(line, length, id, json, error))
+        drive = KVC_DRIVE_BAD;
+    if (drive != KVC_DROVE)
+        return stop(self, drive);
+    self->answered = 1;
+    return KVC_DROVE;
+}
+
+static kvc_drive hello(kvc_driver *driver, cJSON **out, kvc_error *error)
+{
+    process_driver *self = (process_driver *)driver;
+    int64_t id = self->next_id++;
+    kvc_drive drive;
+
+    if (!start(self, error))
+        return KVC_DRIVE_BAD;
+    drive = send_line(self, kvc_request_hello(id), error);
+    if (drive == KVC_DROVE)
+        drive = receive(self, id, out, error);
+    if (drive == KVC_DROVE && !kvc_reply_check_hello(*out, error)) {
+        cJSON_Delete(*out);
+        *out = NULL;
+        return stop(self, KVC_DRIVE_BAD);
+    }
+    return drive;
+}
+
+static kvc_drive submit(kvc_driver *driver, const kvc_batch *batch, kvc_error *error)
+{
+    process_driver *self = (process_driver *)driver;
+    kvc_drive drive;
+
+    if (self->batches == KVC_BATCHES_IN_FLIGHT) {
+        kvc_error_set(error, "too many batches in flight");
+        return KVC_DRIVE_BAD;
+    }
+    if (!start(self, error))
+        return KVC_DRIVE_BAD;
+    self->batch[self->batches] = *batch;
+    self->batch_id[self->batches] = self->next_id++;
+    drive = send_line(self, kvc_request_run(self->batch_id[self->batches], batch), error);
+    if (drive == KVC_DROVE)
+        self->batches++;
+    return drive;
+}
+
+static int show_steps(process_driver *self, const kvc_batch *batch, const kvc_reply *reply, const uint8_t *data,
+                      kvc_step_function step, void *context, kvc_error *error)
+{
+    const cJSON *sequence;
+    size_t at = 0;
+    size_t used = 0;
+
+    cJSON_ArrayForEach(sequence, reply->results) {
+        const cJSON *item;
+        int number = 0;
+        int left = 0;
+        cJSON_ArrayForEach(item, sequence) {
+            if (!kvc_reply_step(reply, item, data, &used, &self->observation, error))
+                return 0;
+            if (!left)
+                left = step(context, at, number, &self->observation);
+            number++;
+        }
+        at++;
+    }
+    if (at != batch->count || used != reply->bytes) {
+        kvc_error_set(error, "adapter's reply: field \"bytes\": %zu, the steps speak of %zu", reply->bytes, used);
+        return 0;
+    }
+    return 1;
+}
+
+static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *context, kvc_error *error)
+{
+    process_driver *self = (process_driver *)driver;
+    kvc_batch batch = self->batch[0];
+    int64_t id = self->batch_id[0];
+    cJSON *json = NULL;
+    kvc_reply reply;
+    const uint8_t *data = NULL;
+    kvc_drive drive;
+
+    if (self->batches == 0) {
+        kvc_error_set(error, "no batch in flight");
+        return KVC_DRIVE_BAD;
+    }
+    drive = receive(self, id, &json, error);
+    if (drive != KVC_DROVE)
+        return drive;
+    self->batches--;
+    memmove(self->batch, self->batch + 1, (size_t)self->batches * sizeof batch);
+    memmove(self->batch_id, self->batch_id + 1, (size_t)self->batches * sizeof id);
+    if (!kvc_reply_open(json, &batch, &self->names, &reply, error)) {
+        drive = KVC_DRIVE_BAD;
+    } else {
+        drive = kvc_channel_read_bytes(self->channel, reply.bytes, self->options->timeout_ms, &data, error);
+        if (drive == KVC_DROVE && !show_steps(self, &batch, &reply, data, step, context, error))
+            drive = KVC_DRIVE_BAD;
+    }
+    kvc_reply_clear(&reply);
+    return drive == KVC_DROVE ? KVC_DROVE : stop(self, drive);
+}
+
+static kvc_drive script(kvc_driver *driver, const char *request, char **out, kvc_error *error)
+{
+    process_driver *self = (process_driver *)driver;
+    int64_t id = self->next_id++;
+    cJSON *json = NULL;
+    const cJSON *text;
+    kvc_drive drive;
+
+    if (!start(self, error))
+        return KVC_DRIVE_BAD;
+    drive = send_line(self, kvc_request_script(id, request), error);
+    if (drive == KVC_DROVE)
+        drive = receive(self, id, &json, error);
+    if (drive != KVC_DROVE)
+        return drive;
+    text = cJSON_GetObjectItemCaseSensitive(json, "script");
+    *out = cJSON_IsString(text) ? malloc(strlen(text->valuestring) + 1) : NULL;
+    if (*out != NULL)
+        memcpy(*out, text->valuestring, strlen(text->valuestring) + 1);
+    else
+        kvc_error_set(error, "adapter's reply: field \"script\": expected a text");
+    cJSON_Delete(json);
+    return *out != NULL ? KVC_DROVE : KVC_DRIVE_BAD;
+}
+
+static void close_driver(kvc_driver *driver)
+{
+    process_driver *self = (process_driver *)driver;
+
+    kvc_channel_close(self->channel);
+    kvc_names_clear(&self->names);
+    free(self);
+}
+
+kvc_driver *kvc_process_driver_open(const kvc_process_options *options)
+{
+    static const kvc_driver_table table = {hello, submit, collect, script, close_driver};
+    process_driver *self = calloc(1, sizeof *self);
+
+    if (self == NULL)
+        return NULL;
+    self->base.table = &table;
+    self->options = options;
+    return &self->base;
+}

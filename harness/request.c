@@ -1,0 +1,188 @@
+/* Writing requests. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/protocol.h"
+
+/* A text that grows; `bad` once memory was short. */
+typedef struct text {
+    char *at;
+    size_t used;
+    size_t room;
+    int bad;
+} text;
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static void put(text *out, const char *format, ...)
+{
+    for (int attempt = 0; attempt < 2 && !out->bad; attempt++) {
+        va_list arguments;
+        int length;
+        va_start(arguments, format);
+        length = vsnprintf(out->at != NULL ? out->at + out->used : NULL, out->room - out->used, format, arguments);
+        va_end(arguments);
+        if (length < 0) {
+            out->bad = 1;
+        } else if (out->used + (size_t)length < out->room) {
+            out->used += (size_t)length;
+            return;
+        } else {
+            size_t room = (out->used + (size_t)length + 1) * 2 + 256;
+            char *larger = realloc(out->at, room);
+            if (larger == NULL) {
+                out->bad = 1;
+            } else {
+                out->at = larger;
+                out->room = room;
+            }
+        }
+    }
+}
+
+static char *finish(text *out)
+{
+    if (!out->bad)
+        return out->at;
+    free(out->at);
+    return NULL;
+}
+
+/* A JSON text: names come from specs and the command line, so they are quoted. */
+static void put_quoted(text *out, const char *word)
+{
+    put(out, "\"");
+    for (; *word != '\0'; word++) {
+        unsigned char byte = (unsigned char)*word;
+        if (byte == '"' || byte == '\\')
+            put(out, "\\%c", byte);
+        else if (byte < 0x20)
+            put(out, "\\u%04x", byte);
+        else
+            put(out, "%c", byte);
+    }
+    put(out, "\"");
+}
+
+char *kvc_request_hello(int64_t id)
+{
+    text out = {0};
+
+    put(&out, "{\"id\": %lld, \"request\": \"hello\", \"protocol\": %d}\n", (long long)id, KVC_PROTOCOL_VERSION);
+    return finish(&out);
+}
+
+static void put_op(text *out, const kvc_op *op)
+{
+    put(out, "[\"%s\"", kvc_op_name((kvc_op_kind)op->kind));
+    switch ((kvc_op_kind)op->kind) {
+    case KVC_APPEND:
+    case KVC_CROP:
+    case KVC_REPEAT:
+    case KVC_RECORD:
+        put(out, ",%d", (int)op->n);
+        break;
+    case KVC_REORDER:
+    case KVC_SELECT:
+        put(out, ",[");
+        for (int at = 0; at < op->count; at++)
+            put(out, "%s%d", at > 0 ? "," : "", op->rows[at]);
+        put(out, "]");
+        break;
+    case KVC_RESET:
+        break;
+    }
+    put(out, "]");
+}
+
+static int32_t tokens_of(const kvc_sequence *sequence)
+{
+    int32_t count = 0;
+
+    for (int at = 0; at < sequence->count; at++)
+        count += sequence->op[at].kind == KVC_APPEND ? sequence->op[at].n : 0;
+    return count;
+}
+
+static void put_params(text *out, const kvc_plan *plan)
+{
+    const kvc_param_info *table = kvc_param_table();
+    const kvc_spec *spec = plan->spec;
+
+    put(out, "{");
+    for (int at = 0; at < KVC_PARAMS; at++) {
+        int32_t value = kvc_param_get(&plan->params, at);
+        if (table[at].words == NULL && (spec->params & (1u << at)) != 0)
+            put(out, "\"%s\":%d,", table[at].name, (int)value);
+        else if (table[at].words != NULL)
+            put(out, "\"%s\":\"%s\",", table[at].name, table[at].words[value]);
+    }
+    if (plan->parts[0] != '\0') {
+        put(out, "\"parts\":");
+        put_quoted(out, plan->parts);
+        put(out, ",");
+    }
+    if (plan->layer_words[0] != '\0') {
+        put(out, "\"layers\":");
+        put_quoted(out, plan->layer_words);
+        put(out, ",");
+    }
+    put(out, "\"watch\":%d}", (int)plan->params.watch);
+}
+
+char *kvc_request_run(int64_t id, const kvc_batch *batch)
+{
+    text out = {0};
+    int explicit_numbers = 0;
+
+    put(&out, "{\"id\":%lld,\"request\":\"run\",\"variant\":", (long long)id);
+    put_quoted(&out, batch->plan->variant);
+    put(&out, ",\"params\":");
+    put_params(&out, batch->plan);
+    put(&out, ",\"sequences\":[");
+    for (size_t at = 0; at < batch->count; at++) {
+        put(&out, "%s[", at > 0 ? "," : "");
+        for (int op = 0; op < batch->sequence[at].count; op++) {
+            if (op > 0)
+                put(&out, ",");
+            put_op(&out, &batch->sequence[at].op[op]);
+        }
+        put(&out, "]");
+        explicit_numbers |= batch->numbers != NULL && batch->numbers[at] != NULL;
+    }
+    put(&out, "]");
+    if (explicit_numbers) {
+        put(&out, ",\"numbers\":[");
+        for (size_t at = 0; at < batch->count; at++) {
+            const int32_t *numbers = batch->numbers[at];
+            put(&out, "%s", at > 0 ? "," : "");
+            if (numbers == NULL) {
+                put(&out, "null");
+                continue;
+            }
+            put(&out, "[");
+            for (int32_t token = 0; token < tokens_of(&batch->sequence[at]); token++)
+                put(&out, "%s%d", token > 0 ? "," : "", (int)numbers[token]);
+            put(&out, "]");
+        }
+        put(&out, "]");
+    }
+    put(&out, "}\n");
+    return finish(&out);
+}
+
+char *kvc_request_script(int64_t id, const char *fields)
+{
+    text out = {0};
+    size_t length = strlen(fields);
+
+    while (length > 0 && fields[length - 1] != '}')
+        length--;
+    if (length < 2)
+        return NULL;
+    put(&out, "%.*s,\"id\":%lld,\"request\":\"script\"}\n", (int)(length - 1), fields, (long long)id);
+    return finish(&out);
+}
