@@ -122,6 +122,7 @@ typedef struct kvc_variant_info {
     uint8_t selects; /* 1: has select and repeat */
     uint8_t records; /* 1: has record */
     uint8_t masks;   /* 1: announces mask sizes */
+    uint8_t claims;  /* 1: says whether it can be cropped */
     kvc_part_info part[KVC_LAYER_PARTS_MAX];
 } kvc_variant_info;
 
@@ -204,7 +205,7 @@ void kvc_builtin_layer_record(kvc_builtin_layer *layer, int on);
 int kvc_builtin_layer_prepare_rows(kvc_builtin_layer *layer, const kvc_op *op, const uint8_t *rows, int32_t count);
 void kvc_builtin_layer_commit_rows(kvc_builtin_layer *layer, const kvc_op *op, int32_t count);
 void kvc_builtin_layer_abandon_rows(kvc_builtin_layer *layer);
-/* 1 when every crop of up to `length` tokens can be given back. */
+/* 1 when every crop of up to `length` tokens can be given back, 0 when not, -1 when the variant makes no claim. */
 int kvc_builtin_layer_claim(const kvc_builtin_layer *layer);
 /* Mask sizes for an append of `count` tokens, and the next position. */
 void kvc_builtin_layer_mask(const kvc_builtin_layer *layer, int64_t count, int64_t *length, int64_t *offset);

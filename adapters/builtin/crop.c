@@ -30,10 +30,11 @@ static int overlooks_loss(const kvc_builtin_layer *layer, int64_t removed) {
     case KVC_FAULT_LATE_RECORDING_WRONG:
         return layer->recording && !layer->whole;
     case KVC_FAULT_CLAIMS_LOST_TOKENS:
-        return removed <= layer->length && (!layer->info->records || (layer->recording && layer->whole));
+        return removed <= layer->length && (layer->info->records ? layer->recording && layer->whole : removed >= 2);
     case KVC_FAULT_UNRECORDED_CROPS:
         return !layer->recording;
     case KVC_FAULT_CROP_AFTER_EVICTION:
+        return removed >= 2;
     case KVC_FAULT_TRIM_AFTER_WRAP:
     case KVC_FAULT_CROP_ACCEPTED:
     case KVC_FAULT_PARTIAL_CROP_ACCEPTED:
@@ -106,6 +107,9 @@ const kvc_refusal *kvc_builtin_layer_check_crop(const kvc_builtin_layer *layer, 
 }
 
 int kvc_builtin_layer_claim(const kvc_builtin_layer *layer) {
+    if (!layer->info->claims) {
+        return -1;
+    }
     if (layer->fault == KVC_FAULT_CLAIMS_LOST_TOKENS) {
         return 1;
     }
@@ -120,15 +124,10 @@ int kvc_builtin_layer_claim(const kvc_builtin_layer *layer) {
             honest = layer->recording && part->store.count >= layer->length;
             break;
         case KVC_PART_FOLDED:
-        case KVC_PART_OPAQUE:
             honest = 0;
             break;
         case KVC_PART_FIXED_WINDOW:
-        case KVC_PART_RING:
             honest = layer->length <= kvc_builtin_layer_limit(layer);
-            break;
-        case KVC_PART_ENTRIES:
-            honest = layer->length < layer->params->block;
             break;
         default:
             break;

@@ -55,7 +55,7 @@
     ROW(window, double_crop_loses, DOUBLE_CROP_LOSES, REFUSE, "A second crop past the window is done although the tokens that it needs are gone.") \
     ROW(window, late_recording_wrong, LATE_RECORDING_WRONG, REFUSE, "A crop is done with fewer tokens than needed when recording began past the window.") \
     ROW(window, unrecorded_crops, UNRECORDED_CROPS, REFUSE, "A crop past the window without recording is done with what is left.") \
-    ROW(window, refuses_recorded, REFUSES_RECORDED, REFUSE, "A crop past the window is refused although all was recorded.") \
+    ROW(window, refuses_recorded, REFUSES_RECORDED, HONEST, "A crop past the window is refused although all was recorded.") \
     ROW(window, claims_lost_tokens, CLAIMS_LOST_TOKENS, HONEST, "The cache claims that it can be cropped when it cannot, and then crops.") \
     ROW(window, refused_crop_shrinks, REFUSED_CROP_SHRINKS, ATOMIC, "A refused crop has removed a token from the keys and values.") \
     ROW(window, reset_stops_recording, RESET_STOPS_RECORDING, RESET, "reset switches recording off.") \
@@ -78,11 +78,11 @@
     ROW(convolution, reorder_forgets, REORDER_FORGETS, BATCH, "reorder forgets the states.") \
     ROW(convolution, pads_right, PADS_RIGHT, STATE, "Fewer states than the kernel holds get their zeros on the right.") \
     ROW(convolution, keeps_too_few, KEEPS_TOO_FEW, STATE, "One state less than the kernel holds is kept.") \
-    ROW(convolution, crop_keeps_oldest, CROP_KEEPS_OLDEST, STATE, "After a crop the oldest states are kept instead of the newest.") \
+    ROW(convolution, crop_keeps_oldest, CROP_KEEPS_OLDEST, HONEST, "After a crop the oldest states are kept instead of the newest.") \
     ROW(convolution, returns_new_only, RETURNS_NEW_ONLY, RETURN, "An append to a used cache returns only the new states.") \
     ROW(recurrent, crop_accepted, CROP_ACCEPTED, REFUSE, "A crop is done by lowering the length only.") \
     ROW(recurrent, zero_refused, ZERO_REFUSED, REFUSE, "crop(0) is refused.") \
-    ROW(recurrent, claims_lost_tokens, CLAIMS_LOST_TOKENS, HONEST, "The cache claims that it can be cropped, and then lowers the length only.") \
+    ROW(recurrent, claims_lost_tokens, CLAIMS_LOST_TOKENS, HONEST, "The cache claims that it can be cropped, and a crop of two tokens or more then lowers the length only.") \
     ROW(recurrent, refused_crop_clears, REFUSED_CROP_CLEARS, ATOMIC, "A refused crop has set the state back.") \
     ROW(recurrent, reset_keeps_fold, RESET_KEEPS_FOLD, RESET, "After a reset the next tokens are added to the state from before.") \
     ROW(recurrent, reorder_forgets, REORDER_FORGETS, BATCH, "reorder forgets the state.") \
@@ -109,7 +109,7 @@
     ROW(fixed, mask_is_length, MASK_IS_LENGTH, MASK, "The announced mask is as long as the tokens, not as the buffer.") \
     ROW(fixed, reorder_moves_buffer, REORDER_MOVES_BUFFER, ADDRESS, "reorder makes new buffers.") \
     ROW(fixed, reset_moves_buffer, RESET_MOVES_BUFFER, ADDRESS, "reset makes new buffers.") \
-    ROW(fixed_window, crop_after_eviction, CROP_AFTER_EVICTION, REFUSE, "A crop is done although the tokens that it needs were evicted.") \
+    ROW(fixed_window, crop_after_eviction, CROP_AFTER_EVICTION, REFUSE, "A crop of two tokens or more is done although the tokens that it needs were evicted.") \
     ROW(fixed_window, claims_lost_tokens, CLAIMS_LOST_TOKENS, HONEST, "The cache claims that it can be cropped when it cannot, and then crops.") \
     ROW(fixed_window, reset_keeps_length, RESET_KEEPS_LENGTH, RESET, "reset clears the buffers and leaves the length.") \
     ROW(fixed_window, length_capped, LENGTH_CAPPED, LENGTH, "The reported length never exceeds the window.") \

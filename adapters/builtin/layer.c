@@ -71,7 +71,7 @@ static int open_part(kvc_builtin_layer *layer, kvc_builtin_part *part) {
     if (kvc_store_open(&part->store, params->batch, heads, channels, dtype, part->info->salt, first_capacity(layer, rule)) != 0) {
         return -1;
     }
-    if (is_buffer(rule)) {
+    if (is_buffer(rule) || rule == KVC_PART_OPAQUE) {
         part->store.pinned = rule != KVC_PART_RING;
         memset(part->store.data, 0, (size_t)params->batch * (size_t)heads * (size_t)part->store.capacity * part->store.cell);
     }
@@ -149,6 +149,9 @@ void kvc_builtin_layer_reset(kvc_builtin_layer *layer) {
     }
     if (layer->fault != KVC_FAULT_RESET_KEEPS_FOLD) {
         layer->fold = 0;
+    }
+    if (layer->fault != KVC_FAULT_RESET_KEEPS_REST) {
+        layer->open_count = 0;
     }
     if (layer->fault == KVC_FAULT_RESET_STOPS_RECORDING) {
         layer->recording = 0;

@@ -244,10 +244,7 @@ static const kvc_refusal *run_crop(kvc_cache *cache, const kvc_op *op, kvc_obser
     int32_t call = cache->params.call;
     int64_t removed = -(int64_t)op->n;
     int32_t layers = cache->layers;
-    out->claim = 1;
-    for (int32_t i = 0; i < layers; i++) {
-        out->claim &= kvc_builtin_layer_claim(&cache->layer[i]);
-    }
+    out->claim = layers == 1 ? kvc_builtin_layer_claim(first) : -1;
     if (op->n > 0) {
         return crop_positive(cache, op->n);
     }
