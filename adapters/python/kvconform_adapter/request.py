@@ -6,7 +6,7 @@ Every fault is a `RequestError`, whose text names the field and what was expecte
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Union
+from typing import Any
 
 TOKENS_MAX = 117_649
 """Token numbers that the value formula can tell apart: 7 to the power of 6."""
@@ -15,7 +15,7 @@ OPS_MAX = 4_096
 ROWS_MAX = 1_024
 """Rows that a batch may grow to by `repeat`."""
 
-Op = tuple[str, Union[int, tuple[int, ...], None]]
+Op = tuple[str, int | tuple[int, ...] | None]
 """Name and argument: a number, a tuple of rows, or None."""
 
 DTYPES = ("float32", "float16", "bfloat16", "float64")
@@ -134,6 +134,15 @@ def read_params(value: object) -> Params:
     return Params(**known)
 
 
+def is_rows(value: object) -> bool:
+    """Whether `value` is a list of row numbers."""
+    return (
+        type(value) is list
+        and 1 <= len(value) <= ROWS_MAX
+        and all(type(row) is int and 0 <= row < ROWS_MAX for row in value)
+    )
+
+
 def read_op(value: object) -> Op:
     """One op: `["append", 3]`, `["reset"]`, `["reorder", [1, 0]]`."""
     if type(value) is list and value:
@@ -149,9 +158,8 @@ def read_op(value: object) -> Op:
                     return ("repeat", argument)
                 if name == "record" and 0 <= argument <= 1:
                     return ("record", argument)
-            elif name in ("reorder", "select") and type(argument) is list and 1 <= len(argument) <= ROWS_MAX:
-                if all(type(row) is int and 0 <= row < ROWS_MAX for row in argument):
-                    return (name, tuple(argument))
+            elif name in ("reorder", "select") and is_rows(argument):
+                return (name, tuple(argument))
         elif len(value) == 1 and name == "reset":
             return ("reset", None)
     raise RequestError(f'field "sequences": {str(value)[:60]} is not an op of docs/protocol.md')
@@ -167,7 +175,9 @@ def read_ops(value: object, name: str) -> list[Op]:
 
 def read_run(message: dict[str, Any]) -> RunRequest:
     """A `run` request."""
-    sequences = [read_ops(entry, "sequences") for entry in read_list(message.get("sequences"), "sequences", SEQUENCES_MAX)]
+    sequences = [
+        read_ops(entry, "sequences") for entry in read_list(message.get("sequences"), "sequences", SEQUENCES_MAX)
+    ]
     numbers: list[list[int] | None] = [None] * len(sequences)
     if message.get("numbers") is not None:
         lists = read_list(message["numbers"], "numbers", SEQUENCES_MAX)

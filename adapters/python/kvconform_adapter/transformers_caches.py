@@ -28,8 +28,8 @@ MINIMAX_M3 = "transformers.models.minimax_m3_vl.modeling_minimax_m3_vl"
 class Variant:
     """One class of the subject.
 
-    `attention`, `linear`: the halves it has. `index`: "" or the attribute that holds its index keys. `sliding`, `static`:
-    whether it is made with a window, with a maximal length.
+    `attention`, `linear`: the halves it has. `index`: "" or the attribute that holds its index keys. `sliding`,
+    `static`: whether it is made with a window, with a maximal length.
     """
 
     name: str
@@ -201,6 +201,6 @@ def stored_tensors(variant: Variant, parts: tuple[str, ...], states: int) -> lis
 
 def counts(name: str, variant: Variant, parts: tuple[str, ...]) -> bool:
     """Whether the counter belongs to a part that is in use."""
-    if name.startswith("idx_") or name.startswith("indexer_"):
-        return "index" in parts and variant.index.startswith(name.split("_")[0])
+    if name.startswith(("idx_", "indexer_")):
+        return "index" in parts and variant.index.startswith(name.partition("_")[0])
     return "attention" in parts and (variant.sliding or name != "cumulative_length_int")

@@ -64,7 +64,8 @@ Call = Callable[[Session, Any], Any]
 class Feed:
     """One call of a compound append: which inputs it takes and what it returns, in the order of `names`.
 
-    `slots`: where in the plan's `stored` the tensors of `names` stand. `returns`: False for a call that returns nothing.
+    `slots`: where in the plan's `stored` the tensors of `names` stand. `returns`: False for a call that returns
+    nothing.
     """
 
     prefix: str
@@ -171,13 +172,18 @@ class PlanMaker:
             plan.recurrent = plan.recurrent or "recurrent" in parts
         params = self.params
         if "attention" in parts:
-            tables = (self.table("heads", "keys", (params.key_dim,)), self.table("heads", "values", (params.value_dim,)))
+            tables = (
+                self.table("heads", "keys", (params.key_dim,)),
+                self.table("heads", "values", (params.value_dim,)),
+            )
             add(("keys", "values"), tables, self.attention_call(index, through))
         if "index" in parts:
             flat = variant.index == "indexer_keys"
             heads = 1
             table = self.table("flat" if flat else "heads", variant.index, (params.index_dim,), heads=heads)
-            add((variant.index,), (table,), self.indexer_call(index, through) if flat else self.sparse_index_call(index))
+            add(
+                (variant.index,), (table,), self.indexer_call(index, through) if flat else self.sparse_index_call(index)
+            )
         if "positions" in parts:
             name = "indexer_position_ids"
             table = self.table("planes", name, (), heads=PLANES)
@@ -208,7 +214,9 @@ class PlanMaker:
             if "recurrent" in parts:
                 name = f"recurrent_states.{number}"
                 table = self.table("state", "recurrent_states", (params.key_dim, params.value_dim), number)
-                call = self.state_call("update_recurrent_state", "recurrent_states", index, number, through, numbered, {})
+                call = self.state_call(
+                    "update_recurrent_state", "recurrent_states", index, number, through, numbered, {}
+                )
                 add((name,), (table,), call, folded=True)
 
     def attention_call(self, index: int, through: bool) -> Call:
@@ -226,9 +234,7 @@ class PlanMaker:
     def indexer_call(self, index: int, through: bool) -> Call:
         """`update_indexer` of a layer or of its container."""
         if through and self.keyword:
-            return lambda session, given: (
-                session.target.update_indexer(indexer_key_states=given[0], layer_idx=index),
-            )
+            return lambda session, given: (session.target.update_indexer(indexer_key_states=given[0], layer_idx=index),)
         if through:
             return lambda session, given: (session.target.update_indexer(given[0], index),)
         if self.keyword:
@@ -315,7 +321,10 @@ class PlanMaker:
             call = set_linear_by_keyword if self.keyword else set_linear
             plan.feeds.append(Feed("", ("linear_cache",), (slot,), (table,), call, returns=False, folded=True))
         if "attention" in parts:
-            tables = (self.table("heads", "keys", (params.key_dim,)), self.table("heads", "values", (params.value_dim,)))
+            tables = (
+                self.table("heads", "keys", (params.key_dim,)),
+                self.table("heads", "values", (params.value_dim,)),
+            )
             plan.feeds.append(Feed("", ("keys", "values"), (0, 1), tables, self.attention_call(1, True)))
             plan.lengths.append(self.length_reader(1, True))
             plan.masks.append(self.mask_reader(1, True))

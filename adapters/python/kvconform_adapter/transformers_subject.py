@@ -1,7 +1,7 @@
 """Drives transformers: performs the ops of a request and shows what the cache holds after each.
 
-This is the inner loop of every run, so it avoids work: replies are written as text piece by piece, descriptions of tensors are
-made once for a reply, and a returned tensor that is the stored one is not copied again.
+This is the inner loop of every run, so it avoids work: replies are written as text piece by piece, descriptions of
+tensors are made once for a reply, and a returned tensor that is the stored one is not copied again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The value formula of docs/protocol.md, as torch tensors.
 
 Making a tensor costs more than most calls on a cache, so inputs are made once and handed out again. A cache may write
-into its inputs, and some do. torch counts the writes to a tensor and to all views of it; a tensor whose count has moved is
-made anew before it is handed out again.
+into its inputs, and some do. torch counts the writes to a tensor and to all views of it; a tensor whose count has moved
+is made anew before it is handed out again.
 """
 
 from __future__ import annotations
@@ -65,9 +65,7 @@ class Table:
     * `state`: `[rows, heads, *shape]` (recurrent states), made by `state` from fold numbers
     """
 
-    def __init__(
-        self, kind: str, salt: int, heads: int, shape: tuple[int, ...], dtype: Any, strided: bool
-    ) -> None:
+    def __init__(self, kind: str, salt: int, heads: int, shape: tuple[int, ...], dtype: Any, strided: bool) -> None:
         self.kind = kind
         self.salt = salt
         self.heads = heads

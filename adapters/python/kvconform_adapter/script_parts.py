@@ -1,0 +1,195 @@
+"""The fixed text of the programs that `transformers_script` writes."""
+
+from __future__ import annotations
+
+PREAMBLE = '''\
+"""{title}
+
+{subject}
+
+Needs only transformers and torch. Exits 1 when the fault shows, 0 when it does not.
+"""
+
+import sys
+
+import torch
+import transformers
+{imports}
+
+torch.set_grad_enabled(False)
+print("transformers", transformers.__version__, "torch", torch.__version__)
+
+DTYPE = torch.{dtype}
+ROW = {row}  # token t of row r is stored as the number t + 1 + ROW * r
+{sizes}
+
+
+def numbers(first, count, rows):
+    """The numbers of some tokens, shape [rows, count]."""
+    return torch.arange(first, first + count)[None, :] + 1 + ROW * torch.arange(rows)[:, None]
+
+
+{helpers}
+'''
+
+HELPERS = {
+    "spread": '''\
+def spread(tensor):
+    """A tensor of its own."""
+    return tensor.to(DTYPE).contiguous()
+''',
+    "spread_apart": '''\
+def spread(tensor):
+    """A view of a larger tensor, not contiguous."""
+    larger = torch.full((*tensor.shape, 2), -1, dtype=DTYPE)
+    larger[..., 0] = tensor
+    return larger[..., 0]
+''',
+    "keys": '''\
+def keys(first, count, rows):
+    """[rows, heads, count, channels]"""
+    return spread(numbers(first, count, rows)[:, None, :, None].expand(rows, HEADS, count, KEY_DIM))
+''',
+    "values": '''\
+def values(first, count, rows):
+    """[rows, heads, count, channels]"""
+    return spread(numbers(first, count, rows)[:, None, :, None].expand(rows, HEADS, count, VALUE_DIM))
+''',
+    "index_keys": '''\
+def index_keys(first, count, rows):
+    """[rows, count, channels]"""
+    return spread(numbers(first, count, rows)[:, :, None].expand(rows, count, INDEX_DIM))
+''',
+    "idx_keys": '''\
+def idx_keys(first, count, rows):
+    """[rows, 1, count, channels]"""
+    return spread(numbers(first, count, rows)[:, None, :, None].expand(rows, 1, count, INDEX_DIM))
+''',
+    "positions": '''\
+def positions(first, count, rows):
+    """[planes, rows, count]"""
+    return numbers(first, count, rows)[None].expand(PLANES, rows, count).contiguous()
+
+
+def joined(held, new):
+    """Position ids are grown by the model, not by the layer."""
+    return new if held is None else torch.cat([held, new], dim=-1)
+''',
+    "columns": '''\
+def columns(first, count, rows):
+    """[rows, channels, count]"""
+    return spread(numbers(first, count, rows)[:, None, :].expand(rows, CHANNELS, count))
+''',
+    "fit": '''\
+def fit(layer, tensor):
+    """Models pad or cut the first convolution input of a layer to the kernel size."""
+    if layer.has_previous_state:
+        return tensor
+    width = tensor.shape[-1]
+    if width < KERNEL:
+        return torch.nn.functional.pad(tensor, (KERNEL - width, 0))
+    return tensor[..., width - KERNEL :]
+''',
+    "state": '''\
+def state(last, rows):
+    """A recurrent state after token `last`, [rows, heads, key channels, value channels]"""
+    return spread(numbers(last, 1, rows)[:, :, None, None].expand(rows, HEADS, KEY_DIM, VALUE_DIM))
+''',
+}
+
+OBSERVE = '''\
+faults = []
+returned = {{}}  # what the newest append gave back
+AXES = {axes}  # where rows and tokens lie
+
+
+def seen(name, tensor):
+    """What a tensor holds: for each row its numbers in order, None where the elements of one token differ."""
+    if not isinstance(tensor, torch.Tensor) or tensor.numel() == 0:
+        return []
+    plain = name.split("returned.")[-1]
+    plain = plain.split(".", 1)[1] if plain.startswith("layer") else plain
+    if plain.split(".")[0] in AXES:
+        cells = tensor.movedim(AXES[plain.split(".")[0]], (0, 1)).flatten(2)
+    else:
+        cells = tensor.flatten(1)[:, None]
+    return [[int(cell[0]) if bool((cell == cell[0]).all()) else None for cell in row] for row in cells]
+
+
+def attempt(text, call):
+    """Perform one op and print what the cache holds after it."""
+    global outcome, kind_of_error
+    outcome, kind_of_error = "done", ""
+    returned.clear()
+    print(text)
+    try:
+        call()
+    except Exception as error:
+        outcome, kind_of_error = "refused", type(error).__name__
+        print(f"    refused: {{kind_of_error}}: {{error}}")
+    print("    length", *lengths())
+    for name, tensor in stored().items():
+        print(f"    {{name}}: {{seen(name, tensor)}}")
+'''
+
+ADDRESSES = '''\
+def addresses():
+    """Where the stored tensors lie in memory."""
+    return {name: tensor.data_ptr() for name, tensor in stored().items() if isinstance(tensor, torch.Tensor)}
+'''
+
+WATCHED = '''\
+kept = []
+
+
+def watched(name, tensor):
+    """Remember a tensor and what it holds now."""
+    kept.append((name, tensor, tensor.clone()))
+    return tensor
+'''
+
+COMPARE = '''\
+def compare(what, expected, saw):
+    """Print one comparison and remember a difference."""
+    print(f"{what}: expected {expected}, saw {saw}{'' if expected == saw else '   <-- differs'}")
+    if expected != saw:
+        faults.append(what)
+
+
+def compare_tensor(name, expected, kind):
+    """Compare what a tensor holds, row by row."""
+    tensor = returned.get(name) if "returned." in name else stored().get(name)
+    saw = seen(name, tensor)
+    if kind in ("padded", "state"):
+        # Zeros on the left stand for nothing.
+        saw = [row[next((place for place, number in enumerate(row) if number != 0), len(row)) :] for row in saw]
+    if kind == "buffer" and all(len(row) >= len(wanted) for row, wanted in zip(saw, expected)):
+        # Only the first cells of a static buffer count; what stands behind them is not said.
+        saw = [row[: len(wanted)] for row, wanted in zip(saw, expected)] + saw[len(expected) :]
+    compare(name, expected if any(expected) else [], saw if any(saw) else [])
+'''
+
+LAW_CHECKS = {
+    "ADDRESS": """\
+after = addresses()
+for name in {names}:
+    if before.get(name) and after.get(name):
+        print(name, "was at", hex(before[name]), "and is at", hex(after[name]))
+        if before[name] != after[name]:
+            faults.append(f"{{name}} has moved")""",
+    "ALIAS": """\
+names = {names}  # empty: all that are watched
+for name, tensor, copy in kept:
+    if names and not any(name.endswith(word) or (word.endswith(".") and word in name) for word in names):
+        continue
+    same = tensor.shape == copy.shape and torch.equal(tensor, copy)
+    print(name, "is as it was" if same else "HAS CHANGED")
+    if not same:
+        faults.append(f"{{name}} has changed")""",
+    "MASK": """\
+for name, (width, offset) in announced.items():
+    prefix = name[: -len("keys")]
+    tensor = returned.get(prefix + "returned.keys")
+    if outcome == "done" and tensor is not None:
+        compare(f"width of {name}, as announced", width, tensor.shape[-2])""",
+}

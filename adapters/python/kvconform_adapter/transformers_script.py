@@ -1,0 +1,535 @@
+"""Writes a case as a program that needs only transformers and torch.
+
+The program's inputs are simpler than the value formula, so that a person can read what it prints: all channels of token
+t in row r hold the number t + 1 + ROW * r.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from kvconform_adapter.request import Op, Params, RequestError, ScriptRequest
+from kvconform_adapter.script_parts import ADDRESSES, COMPARE, HELPERS, LAW_CHECKS, OBSERVE, PREAMBLE, WATCHED
+from kvconform_adapter.transformers_caches import (
+    DYNAMIC_CACHE,
+    MINIMAX,
+    MINIMAX_CACHE,
+    Variant,
+    accepts,
+    chosen_parts,
+    constructor_arguments,
+    crop_keyword,
+    find_variant,
+    load_class,
+)
+from kvconform_adapter.values import PLANES
+
+EXACT = {"float32": 1 << 24, "float64": 1 << 53, "float16": 2048, "bfloat16": 256}
+"""Whole numbers up to here are exact."""
+
+AXES = {
+    "keys": (0, 2),
+    "values": (0, 2),
+    "idx_keys": (0, 2),
+    "indexer_keys": (0, 1),
+    "indexer_position_ids": (1, 2),
+    "conv_states": (0, 2),
+}
+"""The axes of rows and tokens."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One layer of the script: how it is spelled and which of its parts are in use."""
+
+    variant: Variant
+    spelled: str
+    place: int
+    prefix: str
+    parts: tuple[str, ...]
+    owner: Any
+
+
+def row_distance(params: Params, rows: int, tokens: int) -> int:
+    """ROW: how far apart the numbers of two rows are; 0 where the type cannot tell rows apart."""
+    if rows == 1:
+        return 0
+    for distance in (1000, 100, 32, 16):
+        if tokens < distance and distance * rows + tokens <= EXACT[params.dtype]:
+            return distance
+    return 0
+
+
+def plain_name(name: str) -> str:
+    """`conv_states` for `layer0.returned.conv_states.1`."""
+    plain = name.rpartition("returned.")[2]
+    if plain.startswith("layer"):
+        plain = plain.partition(".")[2]
+    return plain.partition(".")[0]
+
+
+class Rows:
+    """Where the rows of the batch came from: for each row, the row that each of its tokens was appended to."""
+
+    def __init__(self, count: int) -> None:
+        self.origins: list[dict[int, int]] = [{} for _ in range(count)]
+        self.most = count
+
+    def follow(self, op: Op, start: int) -> None:
+        """What the op does to rows when it is done."""
+        name, argument = op
+        if name == "append" and isinstance(argument, int):
+            for row, tokens in enumerate(self.origins):
+                tokens.update(dict.fromkeys(range(start, start + argument), row))
+        elif name in ("reorder", "select") and isinstance(argument, tuple):
+            if max(argument) >= len(self.origins):
+                raise RequestError(f'field "ops": {name} {list(argument)} does not fit {len(self.origins)} rows')
+            self.origins = [dict(self.origins[row]) for row in argument]
+        elif name == "repeat" and isinstance(argument, int):
+            self.origins = [dict(tokens) for tokens in self.origins for _ in range(argument)]
+        self.most = max(self.most, len(self.origins))
+
+
+class Writer:
+    """Writes one program."""
+
+    def __init__(self, request: ScriptRequest, version: str) -> None:
+        self.request = request
+        self.version = version
+        self.params = request.params
+        self.container = request.params.call.startswith("container")
+        self.keyword = request.params.call not in ("position", "container")
+        self.deprecated = request.params.call.endswith("deprecated")
+        self.parts: list[Part] = []
+        self.minimax = request.variant == MINIMAX_CACHE
+        self.several = request.variant == DYNAMIC_CACHE
+        self.through = self.container or self.several or self.minimax
+        self.target = "cache" if self.through else "layer"
+        self.ops = request.ops[: request.step + 1]
+        self.rows = Rows(request.params.batch)
+
+    # The program from top to bottom
+
+    def write(self) -> str:
+        """The whole program."""
+        self.find_parts()
+        tokens = sum(op[1] for op in self.ops if op[0] == "append" and isinstance(op[1], int))
+        plan = Rows(self.params.batch)
+        for op in self.ops:
+            plan.follow(op, 0)
+        self.distance = row_distance(self.params, plan.most, tokens)
+        blocks = ["\n".join(self.make_cache()), "\n".join(self.make_observers()), OBSERVE.format(axes=self.axes())]
+        if self.request.law == "ADDRESS":
+            blocks.append(ADDRESSES)
+        if self.request.law == "ALIAS":
+            blocks.append(WATCHED)
+        if self.request.law not in ("ADDRESS", "ALIAS"):
+            blocks.append(COMPARE)
+        blocks.append("\n".join(self.make_ops()))
+        check = "\n".join(self.make_check())
+        return "\n\n\n".join(block.strip("\n") for block in (self.preamble(), *blocks, check)) + "\n"
+
+    def find_parts(self) -> None:
+        """Which layers there are."""
+        if self.minimax:
+            return
+        names = self.params.layers.split("+") if self.several else [self.request.variant]
+        for place, name in enumerate(names):
+            variant = find_variant(name)
+            self.parts.append(
+                Part(
+                    variant=variant,
+                    spelled=f"layers[{place}]" if self.several else "layer",
+                    place=place,
+                    prefix=f"layer{place}." if self.several else "",
+                    parts=chosen_parts(variant, self.params, self.several),
+                    owner=load_class(variant.module, name),
+                )
+            )
+
+    def axes(self) -> str:
+        """The entries of AXES for the tensors of this cache."""
+        bases = dict.fromkeys(plain_name(name) for name, _ in self.stored())
+        return json.dumps({base: AXES[base] for base in bases if base in AXES})
+
+    def uses(self, part: str) -> bool:
+        """Whether any layer uses this part."""
+        if self.minimax:
+            return part in ("attention", "recurrent") and part in (self.params.parts or "attention+recurrent")
+        return any(part in entry.parts for entry in self.parts)
+
+    def preamble(self) -> str:
+        """Docstring, imports and helpers, of which only those that are used."""
+        title = " ".join(self.request.title.split()).replace("\\", "/").replace('"', "'")
+        call = ", ".join(f"{name} {'' if number is None else json.dumps(number)}".strip() for name, number in self.ops)
+        modules: dict[str, set[str]] = {}
+        if self.minimax:
+            modules[MINIMAX] = {MINIMAX_CACHE}
+        else:
+            for part in self.parts:
+                modules.setdefault(part.variant.module, set()).add(part.variant.name)
+            if self.through:
+                modules.setdefault("transformers.cache_utils", set()).add("Cache")
+        imports = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(modules.items())]
+        sizes = {
+            "HEADS": self.params.heads,
+            "KEY_DIM": self.params.key_dim,
+            "VALUE_DIM": self.params.value_dim,
+            "INDEX_DIM": self.params.index_dim,
+            "CHANNELS": self.params.channels,
+            "KERNEL": self.params.kernel,
+            "PLANES": PLANES,
+        }
+        wanted = ["spread"]
+        if self.uses("attention"):
+            wanted += ["keys", "values"]
+        if self.uses("index"):
+            wanted.append(
+                "index_keys" if any(part.variant.index == "indexer_keys" for part in self.parts) else "idx_keys"
+            )
+        if self.uses("positions"):
+            wanted.append("positions")
+        if self.uses("convolution"):
+            wanted += ["columns"] + ([] if self.sized() else ["fit"])
+        if self.uses("recurrent"):
+            wanted.append("state")
+        if self.params.layout == "strided":
+            wanted[0] = "spread_apart"
+        helpers = "\n\n".join(HELPERS[name] for name in wanted)
+        used = [
+            f"{name} = {size}" for name, size in sizes.items() if name in helpers or (name == "KERNEL" and self.sized())
+        ]
+        return PREAMBLE.format(
+            title=title or "A case of kvconform",
+            subject=f"transformers {self.version}, {self.request.variant}: {call}",
+            imports="\n".join(imports),
+            dtype=self.params.dtype,
+            row=self.distance,
+            sizes="\n".join(used),
+            helpers=helpers,
+        )
+
+    def sized(self) -> bool:
+        """Whether linear layers of this version are told their kernel size; false too when there are none."""
+        linear = [part for part in self.parts if part.variant.linear and "convolution" in part.parts]
+        return bool(linear) and accepts(linear[0].owner.update_conv_state, "conv_kernel_size")
+
+    def make_cache(self) -> list[str]:
+        """Where the cache is made."""
+        if self.minimax:
+            return ["cache = MiniMaxCache()"]
+        made = []
+        for part in self.parts:
+            arguments = constructor_arguments(part.variant, self.params, part.owner)
+            made.append(f"{part.variant.name}({', '.join(f'{name}={value}' for name, value in arguments.items())})")
+        if self.several:
+            return [f"layers = [{', '.join(made)}]", "cache = Cache(layers=layers)"]
+        if self.container:
+            return [f"layer = {made[0]}", "cache = Cache(layers=[layer])"]
+        return [f"layer = {made[0]}"]
+
+    def make_observers(self) -> list[str]:
+        """Functions that read the cache: `stored`, `lengths`, `masks`."""
+        entries = [f"        {json.dumps(name)}: {expression}," for name, expression in self.stored()]
+        lengths, masks = [], []
+        for place, name in self.attention_places():
+            lengths.append(f"int({self.target}.get_seq_length({place if self.through else ''}))")
+            count = "query_length=count" if self.keyword else "count"
+            layer = (f", layer_idx={place}" if self.keyword else f", {place}") if self.through else ""
+            masks.append(f"{json.dumps(name)}: {self.target}.get_mask_sizes({count}{layer})")
+        return [
+            "def stored():",
+            '    """The tensors that the cache holds now."""',
+            "    return {",
+            *entries,
+            "    }",
+            "",
+            "",
+            "def lengths():",
+            '    """The length of each layer that reports one."""',
+            f"    return [{', '.join(lengths)}]",
+            "",
+            "",
+            "def masks(count):",
+            '    """What each layer announces for `count` new tokens: the width of its keys and their offset."""',
+            f"    return {{{', '.join(masks)}}}",
+        ]
+
+    def attention_places(self) -> list[tuple[int, str]]:
+        """Index in the container and name of the keys, for each layer with a length."""
+        if self.minimax:
+            return [(1, "keys")] if self.uses("attention") else []
+        return [(part.place, f"{part.prefix}keys") for part in self.parts if "attention" in part.parts]
+
+    def stored(self) -> list[tuple[str, str]]:
+        """Names and expressions of the stored tensors."""
+        if self.minimax:
+            second = "cache.layers[1].{} if len(cache.layers) > 1 else None"
+            found = [(name, second.format(name)) for name in ("keys", "values")] if self.uses("attention") else []
+            if self.uses("recurrent"):
+                found.append(("linear_cache", "cache.linear_cache[0] if cache.linear_cache else None"))
+            return found
+        found = []
+        for part in self.parts:
+            if "attention" in part.parts:
+                found += [(f"{part.prefix}{name}", f"{part.spelled}.{name}") for name in ("keys", "values")]
+            if "index" in part.parts:
+                found.append((part.prefix + part.variant.index, f"{part.spelled}.{part.variant.index}"))
+            if "positions" in part.parts:
+                found.append((f"{part.prefix}indexer_position_ids", f"{part.spelled}.indexer_position_ids"))
+            for word, name in (("convolution", "conv_states"), ("recurrent", "recurrent_states")):
+                if word in part.parts:
+                    numbered = accepts(part.owner.update_conv_state, "state_idx")
+                    for number in range(self.params.states):
+                        index = f"[{number}]" if numbered else ""
+                        found.append((f"{part.prefix}{name}.{number}", f"{part.spelled}.{name}{index}"))
+        return found
+
+    # Ops
+
+    def make_ops(self) -> list[str]:
+        """One block for each op up to the one in question."""
+        lines: list[str] = []
+        start = 0
+        refused = self.request.expected.get("outcome") == "refused"
+        for number, op in enumerate(self.ops):
+            name, argument = op
+            last = number == self.request.step
+            text = f"{name} {json.dumps(argument)}" if argument is not None else name
+            lines += self.before_last(op) if last else []
+            if name == "append" and isinstance(argument, int):
+                lines += [f"def append_{number}():", *self.append(number, start, argument), "", ""]
+                lines.append(f"attempt({json.dumps(text)}, append_{number})")
+            elif name == "record" and not argument:
+                lines.append(f"for recorder in {'cache.layers' if self.through else '[layer]'}:")
+                lines.append("    recorder.record_past = False")
+                lines.append(f"attempt({json.dumps(text)}, lambda: None)")
+            else:
+                lines.append(f"attempt({json.dumps(text)}, lambda: {self.call(op)})")
+            if not (last and refused):
+                self.rows.follow(op, start)
+            if name == "append" and isinstance(argument, int):
+                start += argument
+        return lines
+
+    def call(self, op: Op) -> str:
+        """The call of an op that is no append."""
+        name, argument = op
+        if name == "record":
+            return f"{self.target}.activate_past_recording()"
+        if name == "reset":
+            return f"{self.target}.reset()"
+        method, word, value = {
+            "crop": ("crop", self.crop_word(), str(argument)),
+            "reorder": ("reorder_cache", "beam_idx", f"torch.tensor({json.dumps(argument)})"),
+            "select": ("batch_select_indices", "indices", f"torch.tensor({json.dumps(argument)})"),
+            "repeat": ("batch_repeat_interleave", "repeats", str(argument)),
+        }[name]
+        return f"{self.target}.{method}({word + '=' if self.keyword else ''}{value})"
+
+    def crop_word(self) -> str:
+        """The name of crop's argument."""
+        if self.deprecated:
+            return "max_length"
+        if self.minimax:
+            return crop_keyword(load_class(MINIMAX, MINIMAX_CACHE))
+        return crop_keyword(load_class("transformers.cache_utils", "Cache") if self.through else self.parts[0].owner)
+
+    def append(self, number: int, start: int, count: int) -> list[str]:
+        """The body of one append."""
+        rows = len(self.rows.origins)
+        given = f"{start}, {count}, {rows}"
+        lines = []
+
+        def watched(name: str, expression: str) -> str:
+            return f"watched({json.dumps(name)}, {expression})" if self.request.law == "ALIAS" else expression
+
+        def feed(names: list[str], prefix: str, method: str, inputs: list[tuple[str, str]], rest: list[str]) -> None:
+            passed = []
+            for name, (word, expression) in zip(names, inputs, strict=True):
+                spelled = watched(f"{prefix}input.{number}.{name}", expression)
+                passed.append(f"{word}={spelled}" if self.keyword else spelled)
+            call = f"{method}({', '.join(passed + rest)})"
+            if method.endswith("set_linear_cache"):
+                lines.append(f"    {call}")
+                return
+            targets = [f"returned[{json.dumps(prefix + 'returned.' + name)}]" for name in names]
+            lines.append(f"    {', '.join(targets)} = {call}")
+            if self.request.law == "ALIAS":
+                for name, target in zip(names, targets, strict=True):
+                    lines.append(f"    {watched(f'{prefix}earlier.{number}.{name}', target)}")
+
+        def place_word(place: int) -> list[str]:
+            return ([f"layer_idx={place}"] if self.keyword else [str(place)]) if self.through else []
+
+        attention = [("key_states", f"keys({given})"), ("value_states", f"values({given})")]
+        if self.minimax:
+            if self.uses("recurrent"):
+                word = "layer_idx=0, linear_cache=" if self.keyword else "0, "
+                state = watched(f"input.{number}.linear_cache", f"state({start + count - 1}, {rows})")
+                lines.append(f"    cache.set_linear_cache({word}{state})")
+            if self.uses("attention"):
+                feed(["keys", "values"], "", "cache.update", attention, place_word(1))
+            return lines
+        for part in self.parts:
+            owner = self.target if self.through else part.spelled
+            if part.variant.linear:
+                numbered = accepts(part.owner.update_conv_state, "state_idx")
+                kernel = ["conv_kernel_size=KERNEL"] if self.sized() else []
+                for index in range(self.params.states):
+                    where = place_word(part.place)
+                    if numbered:
+                        where.append(f"state_idx={index}" if self.keyword else str(index))
+                    if "convolution" in part.parts:
+                        columns = f"columns({given})" if self.sized() else f"fit({part.spelled}, columns({given}))"
+                        feed(
+                            [f"conv_states.{index}"],
+                            part.prefix,
+                            f"{owner}.update_conv_state",
+                            [("conv_states", columns)],
+                            where + kernel,
+                        )
+                    if "recurrent" in part.parts:
+                        feed(
+                            [f"recurrent_states.{index}"],
+                            part.prefix,
+                            f"{owner}.update_recurrent_state",
+                            [("recurrent_states", f"state({start + count - 1}, {rows})")],
+                            where,
+                        )
+            if "attention" in part.parts:
+                feed(["keys", "values"], part.prefix, f"{owner}.update", attention, place_word(part.place))
+            if "index" in part.parts and part.variant.index == "indexer_keys":
+                keys = [("indexer_key_states", f"index_keys({given})")]
+                feed(["indexer_keys"], part.prefix, f"{owner}.update_indexer", keys, place_word(part.place))
+            elif "index" in part.parts:
+                feed(["idx_keys"], part.prefix, f"{part.spelled}.update_index", [("idx_k", f"idx_keys({given})")], [])
+            if "positions" in part.parts:
+                lines.append("    # Models join the position ids themselves.")
+                ids = watched(f"{part.prefix}input.{number}.indexer_position_ids", f"positions({given})")
+                lines.append(
+                    f"    {part.spelled}.indexer_position_ids = joined({part.spelled}.indexer_position_ids, {ids})"
+                )
+        return lines
+
+    def before_last(self, op: Op) -> list[str]:
+        """What is remembered before the op in question."""
+        law = self.request.law
+        if law == "ADDRESS":
+            return ["before = addresses()"]
+        if law == "MASK" and op[0] == "append":
+            return [f"announced = masks({op[1]})"]
+        if law == "HONEST":
+            return [f"claim = {self.target}.is_croppable", 'print("is_croppable says", claim)']
+        return []
+
+    # The verdict
+
+    def make_check(self) -> list[str]:
+        """What is compared, and the exit status."""
+        law = self.request.law
+        expected = self.request.expected
+        lines: list[str] = []
+        if law in LAW_CHECKS:
+            if law == "ADDRESS":
+                names = [self.request.tensor] if self.request.tensor else self.static_names()
+                lines.append(LAW_CHECKS[law].format(names=json.dumps(names)))
+            elif law == "ALIAS":
+                lines.append(LAW_CHECKS[law].format(names=json.dumps(self.alias_names())))
+            else:
+                lines.append(LAW_CHECKS[law])
+        else:
+            lines += self.comparisons(expected)
+            if law == "HONEST":
+                lines += [
+                    "",
+                    "if not claim:",
+                    '    print("the cache did not claim that it can be cropped")',
+                    "    faults.clear()",
+                ]
+        lines += [
+            "",
+            'print("THE FAULT SHOWS: " + "; ".join(faults) if faults else "the fault does not show")',
+            "sys.exit(1 if faults else 0)",
+        ]
+        return lines
+
+    def comparisons(self, expected: dict[str, Any]) -> list[str]:
+        """One line for each expectation."""
+        lines = []
+        outcome = expected.get("outcome")
+        if outcome in ("done", "refused"):
+            lines.append(f'compare("outcome", {json.dumps(outcome)}, outcome)')
+            if outcome == "refused" and isinstance(expected.get("errors"), list) and expected["errors"]:
+                names = json.dumps([str(name) for name in expected["errors"]])
+                lines.append(f'compare("kind of error", True, kind_of_error in {names})')
+        tensors = expected.get("tensors", {})
+        if not isinstance(tensors, dict):
+            raise RequestError('field "expected.tensors": expected an object')
+        only_returned = self.request.law == "RETURN" and any("returned." in name for name in tensors)
+        for field in ("length", "position"):
+            given = expected.get(field)
+            if isinstance(given, list) and not only_returned:
+                known = [number for number in given if type(number) is int]
+                if known and len(known) == len(self.attention_places()):
+                    lines.append(f'compare("{field}", {known}, lengths())')
+        for name, rows in tensors.items():
+            if only_returned and "returned." not in name:
+                continue
+            numbers, kind = self.numbers_of(name, rows)
+            if kind:
+                lines.append(f"compare_tensor({json.dumps(name)}, {numbers}, {kind})")
+        return lines or ['compare("outcome", "done", outcome)']
+
+    def numbers_of(self, name: str, rows: Any) -> tuple[list[list[int]], str]:
+        """The expected numbers of each row, and the kind of comparison; "" for a tensor that is unknown here."""
+        base = plain_name(name)
+        folded = base in ("recurrent_states", "linear_cache")
+        if not folded and base not in AXES:
+            return [], ""
+        if not isinstance(rows, list) or not all(
+            isinstance(row, list) and all(type(token) is int for token in row) for row in rows
+        ):
+            raise RequestError('field "expected.tensors": expected token numbers for each row')
+        numbers = []
+        for row, tokens in enumerate(rows):
+            origins = self.rows.origins[row] if row < len(self.rows.origins) else {}
+            wanted = tokens[-1:] if folded else tokens
+            numbers.append([token + 1 + self.distance * origins.get(token, row) for token in wanted])
+        static = any(part.variant.static for part in self.parts if name.startswith(part.prefix))
+        if folded:
+            return numbers, '"state"'
+        if base == "conv_states":
+            return numbers, '"padded"'
+        if static and base != "indexer_position_ids":
+            return numbers, '"buffer"'
+        return numbers, '"exact"'
+
+    def static_names(self) -> list[str]:
+        """Tensors that are documented to keep their address."""
+        names = []
+        for part in self.parts:
+            if part.variant.static:
+                wanted = ["keys", "values"] + ([part.variant.index] if "index" in part.parts else [])
+                names += [
+                    part.prefix + name for name in wanted if "attention" in part.parts or name == part.variant.index
+                ]
+            if part.variant.linear:
+                names += [name for name, _ in self.stored() if "_states." in name and name.startswith(part.prefix)]
+        return names or [name for name, _ in self.stored()]
+
+    def alias_names(self) -> list[str]:
+        """Tensors that may not change after they were passed in or given out; [] for all that are watched."""
+        named = [name for name in (self.request.tensor, *self.request.expected.get("tensors", {})) if name]
+        wanted = [name for name in named if "input." in name or "earlier." in name]
+        if not wanted and any(part.variant.static or part.variant.linear for part in self.parts):
+            # Static and linear layers give out their own buffers, which change by design.
+            return ["input."]
+        return wanted
+
+
+def write_script(request: ScriptRequest, version: str) -> str:
+    """The program for one case: exits 1 when the fault shows, 0 when it does not."""
+    return Writer(request, version).write()
