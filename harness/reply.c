@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "harness/protocol.h"
+#include "reference/check.h"
 #include "reference/json.h"
 
 enum { NAMES_MAX = 4096, ID_MAX = 1 << 30 };
@@ -285,6 +286,7 @@ static int read_step_tensors(const kvc_reply *reply, const cJSON *list, const ui
     }
     cJSON_ArrayForEach(item, list) {
         kvc_tensor *tensor = &out->tensor[out->tensors];
+        const cJSON *number = item;
         const kvc_reply_tensor *known;
         int64_t index;
         int64_t same = -1;
@@ -294,12 +296,10 @@ static int read_step_tensors(const kvc_reply *reply, const cJSON *list, const ui
                 kvc_error_set(error, "%s: step: tensors: expected [index, an earlier entry]", where);
                 return 0;
             }
-            item = item->child;
+            number = item->child;
         }
-        if (!kvc_json_integer(item, where, "tensors", 0, reply->tensors - 1, &index, error))
+        if (!kvc_json_integer(number, where, "tensors", 0, reply->tensors - 1, &index, error))
             return 0;
-        if (same >= 0)
-            item = cJSON_GetArrayItem(list, out->tensors);
         known = &reply->tensor[index];
         tensor->name = known->name;
         tensor->dtype = known->dtype;

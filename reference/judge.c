@@ -26,7 +26,8 @@ struct kvc_judge {
     kvc_expectation expectation;
     int step;
     int has_opaque;
-    const kvc_plan *shortcuts_for;
+    const kvc_spec *shortcuts_for; /* and for these choices of its parameters */
+    int32_t shortcuts_choice[3];
     shortcut shortcuts[SHORTCUTS];
     const kvc_tensor *stored[KVC_SLOTS_MAX];
     const kvc_tensor *returned[KVC_SLOTS_MAX];
@@ -66,9 +67,13 @@ int kvc_judge_start(kvc_judge *judge, const kvc_plan *plan, const int32_t *numbe
     if (judge->model.token == NULL && !kvc_model_open(&judge->model, plan))
         return 0;
     kvc_model_start(&judge->model, plan, numbers);
-    if (judge->shortcuts_for != plan) {
+    if (judge->shortcuts_for != plan->spec || judge->shortcuts_choice[0] != plan->params.parts ||
+        judge->shortcuts_choice[1] != plan->params.layers || judge->shortcuts_choice[2] != plan->params.states) {
         memset(judge->shortcuts, 0, sizeof judge->shortcuts);
-        judge->shortcuts_for = plan;
+        judge->shortcuts_for = plan->spec;
+        judge->shortcuts_choice[0] = plan->params.parts;
+        judge->shortcuts_choice[1] = plan->params.layers;
+        judge->shortcuts_choice[2] = plan->params.states;
         judge->has_opaque = 0;
         for (int at = 0; at < plan->slots; at++)
             judge->has_opaque |= plan->slot[at].view->rule == KVC_RULE_OPAQUE;
@@ -529,6 +534,19 @@ int kvc_judge_step(kvc_judge *judge, const kvc_op *op, const kvc_observation *ob
     judge->other = other;
     judge->other_known = 1;
     return result;
+}
+
+int kvc_judge_assume(kvc_judge *judge, const kvc_op *op)
+{
+    kvc_model_expect(&judge->model, op, &judge->expectation);
+    judge->step++;
+    return kvc_model_commit(&judge->model, op, &judge->expectation,
+                            judge->expectation.verdict == KVC_MUST_REFUSE);
+}
+
+uint64_t kvc_judge_opaque(const kvc_judge *judge)
+{
+    return judge->other;
 }
 
 void kvc_judge_died(kvc_judge *judge, const kvc_op *op, kvc_deviation how, kvc_failure *failure)

@@ -46,6 +46,10 @@ int kvc_judge_start(kvc_judge *judge, const kvc_plan *plan, const int32_t *numbe
  * is short. After a failure no more ops of the sequence can be judged.
  */
 int kvc_judge_step(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation, kvc_failure *failure);
+/* Takes an op as done as it must be, without an observation. Returns 0 when memory is short. */
+int kvc_judge_assume(kvc_judge *judge, const kvc_op *op);
+/* A digest of the opaque tensors, and of those that no view describes, after the last op. */
+uint64_t kvc_judge_opaque(const kvc_judge *judge);
 /* The op never came back. */
 void kvc_judge_died(kvc_judge *judge, const kvc_op *op, kvc_deviation how, kvc_failure *failure);
 /* The model and the expectation of the op judged last. */

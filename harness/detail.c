@@ -1,0 +1,372 @@
+#include "harness/detail.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+enum { CELLS_SHOWN = 64, TITLE_SIZE = 400, LIST_SIZE = 160 };
+
+/* The tokens of one row that a tensor must hold. */
+static cJSON *expected_row(const kvc_model *model, int slot, const kvc_extent *extent, int row)
+{
+    cJSON *list = cJSON_CreateArray();
+    int32_t first = extent->kind == KVC_CELL_FOLD ? 0 : extent->first_max;
+    int32_t shown = 0;
+
+    for (int32_t at = 0; list != NULL && at < extent->end; at++) {
+        int32_t number;
+        int origin;
+        if (at < first && at >= extent->keep)
+            continue;
+        if (shown++ == CELLS_SHOWN) {
+            cJSON_AddItemToArray(list, cJSON_CreateString("..."));
+            break;
+        }
+        kvc_view_cell(model, slot, extent, at, row, &number, &origin);
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(number));
+    }
+    return list;
+}
+
+/* A token as the report shows it: its number, and its row and head where they are not the ones of this place. */
+static cJSON *shown_cell(const kvc_cell *cell, int origin, int head, int heads)
+{
+    char text[64];
+
+    if (cell->known < 0)
+        return cJSON_CreateString("0");
+    if (cell->known == 0)
+        return cJSON_CreateString("?");
+    if (origin >= 0 && cell->row != origin) {
+        (void)snprintf(text, sizeof text, "%d@row%d", (int)cell->token, cell->row);
+        return cJSON_CreateString(text);
+    }
+    if (heads > 1 && cell->head != head) {
+        (void)snprintf(text, sizeof text, "%d@head%d", (int)cell->token, cell->head);
+        return cJSON_CreateString(text);
+    }
+    return cJSON_CreateNumber(cell->token);
+}
+
+/* The row that a token of the log came from, or -1. */
+static int origin_of(const kvc_model *model, int slot, const kvc_extent *extent, int32_t token, int row)
+{
+    for (int32_t at = 0; at < extent->end; at++) {
+        int32_t number;
+        int origin;
+        kvc_view_cell(model, slot, extent, at, row, &number, &origin);
+        if (number == token)
+            return origin;
+    }
+    return -1;
+}
+
+static cJSON *observed_row(const kvc_model *model, int slot, const kvc_extent *extent, const kvc_tensor *tensor,
+                           int64_t width, int row)
+{
+    const kvc_slot *place = &model->plan->slot[slot];
+    cJSON *list = cJSON_CreateArray();
+    int32_t count = 0;
+    int leading = extent->zeros_left;
+
+    if (extent->width >= 0 && width > extent->end - extent->first_max)
+        width = extent->end - extent->first_max;
+    for (int64_t at = 0; list != NULL && at < width; at++) {
+        kvc_cell cell;
+        int head = 0;
+        kvc_check_read(model->plan, slot, tensor, row, 0, at, &cell);
+        /* The first head that differs speaks for the cell. */
+        while (head + 1 < place->heads && cell.known == 1 && cell.head == head) {
+            head++;
+            kvc_check_read(model->plan, slot, tensor, row, head, at, &cell);
+        }
+        if (leading && cell.known < 0)
+            continue;
+        leading = 0;
+        if (count++ == CELLS_SHOWN) {
+            cJSON_AddItemToArray(list, cJSON_CreateString("..."));
+            break;
+        }
+        cJSON_AddItemToArray(list, shown_cell(&cell, cell.known == 1 ? origin_of(model, slot, extent, cell.token, row)
+                                                                    : -1,
+                                              head, place->heads));
+    }
+    return list;
+}
+
+static const kvc_tensor *find_tensor(const kvc_observation *observation, const char *name)
+{
+    for (int at = 0; observation != NULL && at < observation->tensors; at++) {
+        if (strcmp(observation->tensor[at].name, name) == 0)
+            return &observation->tensor[at];
+    }
+    return NULL;
+}
+
+static void add_pair(cJSON *expected, cJSON *observed, const kvc_model *model, int slot, const kvc_extent *extent,
+                     const char *name, const kvc_tensor *tensor)
+{
+    cJSON *want = cJSON_AddArrayToObject(expected, name);
+    cJSON *have;
+    int64_t width;
+
+    for (int32_t row = 0; want != NULL && row < model->rows; row++)
+        cJSON_AddItemToArray(want, expected_row(model, slot, extent, row));
+    if (tensor == NULL)
+        return;
+    have = cJSON_AddArrayToObject(observed, name);
+    if (have == NULL || kvc_tensor_elements(tensor) <= 0)
+        return;
+    width = kvc_check_width(model->plan, slot, tensor);
+    if (width < 0) {
+        char text[128];
+        int used = snprintf(text, sizeof text, "%s [", kvc_dtype_name((kvc_dtype)tensor->dtype));
+        for (int axis = 0; axis < tensor->dims && used > 0 && (size_t)used < sizeof text; axis++)
+            used += snprintf(text + used, sizeof text - (size_t)used, "%s%lld", axis > 0 ? ", " : "",
+                             (long long)tensor->shape[axis]);
+        if (used > 0 && (size_t)used < sizeof text - 1)
+            strcat(text, "]");
+        cJSON *row = cJSON_CreateArray();
+        if (row != NULL) {
+            cJSON_AddItemToArray(row, cJSON_CreateString(text));
+            cJSON_AddItemToArray(have, row);
+        }
+        return;
+    }
+    for (int64_t row = 0; row < tensor->shape[model->plan->slot[slot].batch_axis]; row++)
+        cJSON_AddItemToArray(have, row < model->rows
+                                       ? observed_row(model, slot, extent, tensor, width, (int)row)
+                                       : cJSON_CreateArray());
+}
+
+static void add_tensors(cJSON *expected, cJSON *observed, const kvc_model *model, const kvc_observation *observation,
+                        int with_returned)
+{
+    cJSON *want = cJSON_AddObjectToObject(expected, "tensors");
+    cJSON *have = cJSON_AddObjectToObject(observed, "tensors");
+
+    for (int at = 0; want != NULL && have != NULL && at < model->plan->slots; at++) {
+        const kvc_slot *slot = &model->plan->slot[at];
+        kvc_extent extent = {.kind = KVC_CELL_TOKEN, .width = -1};
+        if (model->slot[at].unjudged || slot->view->rule == KVC_RULE_OPAQUE)
+            continue;
+        kvc_view_kind_of(slot->view->rule)->stored(model, at, &extent);
+        add_pair(want, have, model, at, &extent, slot->name, find_tensor(observation, slot->name));
+        if (with_returned && kvc_view_returned(model, at, &extent))
+            add_pair(want, have, model, at, &extent, slot->returned_name,
+                     find_tensor(observation, slot->returned_name));
+    }
+}
+
+static void add_lengths(cJSON *expected, cJSON *observed, const kvc_model *model, const kvc_observation *observation)
+{
+    cJSON *want = cJSON_AddArrayToObject(expected, "length");
+    cJSON *have = cJSON_AddArrayToObject(observed, "length");
+
+    for (int layer = 0; want != NULL && have != NULL && layer < model->plan->layers; layer++) {
+        if (!model->plan->layer[layer].spec->length)
+            continue;
+        cJSON_AddItemToArray(want, cJSON_CreateNumber(model->length));
+        if (observation == NULL)
+            continue;
+        if (layer < observation->layers && observation->length[layer] != KVC_ABSENT)
+            cJSON_AddItemToArray(have, cJSON_CreateNumber((double)observation->length[layer]));
+        else
+            cJSON_AddItemToArray(have, cJSON_CreateNull());
+    }
+}
+
+/* "[0, 1]", "(none)" */
+static void list_text(const cJSON *tensors, const char *name, char *out)
+{
+    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(tensors, name);
+    const cJSON *row = rows != NULL ? rows->child : NULL;
+    char *text = row != NULL ? cJSON_PrintUnformatted(row) : NULL;
+    size_t used = 0;
+
+    if (rows == NULL) {
+        (void)snprintf(out, LIST_SIZE, "no tensor");
+        return;
+    }
+    if (text == NULL || strcmp(text, "[]") == 0) {
+        (void)snprintf(out, LIST_SIZE, "none");
+    } else {
+        for (const char *at = text; *at != '\0' && used + 3 < LIST_SIZE; at++) {
+            if (*at == '[' || *at == ']' || *at == '"')
+                continue;
+            out[used++] = *at;
+            if (*at == ',')
+                out[used++] = ' ';
+        }
+        out[used] = '\0';
+    }
+    cJSON_free(text);
+}
+
+static void op_text(const kvc_op *op, char *out, size_t size)
+{
+    char text[128];
+    char *space;
+
+    (void)kvc_op_format(op, text, sizeof text);
+    space = strchr(text, ' ');
+    if (space != NULL)
+        *space = '\0';
+    (void)snprintf(out, size, "%s(%s)", text, space != NULL ? space + 1 : "");
+}
+
+static const char *tensor_name(const kvc_plan *plan, const kvc_failure *failure, int returned)
+{
+    if (failure->slot < 0 || failure->slot >= plan->slots)
+        return "a tensor";
+    return returned ? plan->slot[failure->slot].returned_name : plan->slot[failure->slot].name;
+}
+
+static void predicate_of_outcome(const kvc_expectation *expectation, const kvc_observation *observation,
+                                 const kvc_failure *failure, char *out, size_t size)
+{
+    char value[128];
+
+    switch ((kvc_deviation)failure->deviation) {
+    case KVC_REFUSED:
+        (void)snprintf(out, size, "raises %.60s, but it can be done",
+                       observation != NULL && observation->error_kind[0] != '\0' ? observation->error_kind
+                                                                                  : "an error");
+        return;
+    case KVC_WRONG_ERROR:
+        (void)snprintf(out, size, "raises %.60s instead of the documented %.60s",
+                       observation != NULL ? observation->error_kind : "?", expectation->rule->error[0]);
+        return;
+    case KVC_NOT_REFUSED:
+        (void)snprintf(out, size, "is not refused, though it cannot be done (%s: %s)",
+                       kvc_rule_name_text(expectation->rule->name),
+                       kvc_rule_value_text(expectation->rule, value, sizeof value));
+        return;
+    case KVC_HUNG:
+        (void)snprintf(out, size, "never comes back");
+        return;
+    case KVC_SWELLED:
+        (void)snprintf(out, size, "takes more memory than its limit");
+        return;
+    default:
+        (void)snprintf(out, size, "ends the process");
+    }
+}
+
+/* One sentence that a maintainer understands. */
+static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_observation *observation,
+                       const kvc_failure *failure, const cJSON *expected, const cJSON *observed, char *title)
+{
+    const kvc_model *model = kvc_judge_model(judge);
+    const kvc_expectation *expectation = kvc_judge_expectation(judge);
+    int32_t before = op->kind == KVC_CROP && expectation->verdict != KVC_MUST_REFUSE
+                         ? expectation->target + expectation->removed
+                         : model->length - model->appended;
+    char what[160];
+    char where[96] = "";
+    char predicate[240];
+    char want[LIST_SIZE];
+    char have[LIST_SIZE];
+    const char *name;
+    int returned = failure->place == KVC_PLACE_RETURNED;
+
+    op_text(op, what, sizeof what);
+    if (expectation->situation.held == 0)
+        (void)snprintf(where, sizeof where, " on a cache that was never used");
+    else if (expectation->situation.held == 1)
+        (void)snprintf(where, sizeof where, " on a cache that is empty again");
+    else if (op->kind != KVC_RESET)
+        (void)snprintf(where, sizeof where, " on %d token%s", (int)before, before == 1 ? "" : "s");
+    name = tensor_name(model->plan, failure, returned);
+    list_text(cJSON_GetObjectItemCaseSensitive(expected, "tensors"), name, want);
+    list_text(cJSON_GetObjectItemCaseSensitive(observed, "tensors"), name, have);
+    switch ((kvc_place)failure->place) {
+    case KVC_PLACE_OUTCOME:
+        predicate_of_outcome(expectation, observation, failure, predicate, sizeof predicate);
+        break;
+    case KVC_PLACE_LENGTH:
+        (void)snprintf(predicate, sizeof predicate, "reports length %lld instead of %d",
+                       observation != NULL && failure->layer < observation->layers
+                           ? (long long)observation->length[failure->layer]
+                           : 0LL,
+                       (int)model->length);
+        break;
+    case KVC_PLACE_STORED:
+    case KVC_PLACE_RETURNED:
+        if (failure->deviation == KVC_WRONG_DTYPE || failure->deviation == KVC_WRONG_SHAPE)
+            (void)snprintf(predicate, sizeof predicate, "%s %s with the %s", returned ? "returns" : "leaves", name,
+                           kvc_deviation_text((kvc_deviation)failure->deviation));
+        else
+            (void)snprintf(predicate, sizeof predicate, "%s %.60s with tokens %.60s instead of %.60s",
+                           returned ? "returns" : "leaves", name, have, want);
+        break;
+    case KVC_PLACE_MASK:
+        (void)snprintf(predicate, sizeof predicate, "was announced as %lld tokens from %lld on, other than %.60s",
+                       observation != NULL ? (long long)observation->mask_length[failure->layer] : 0LL,
+                       observation != NULL ? (long long)observation->mask_offset[failure->layer] : 0LL,
+                       "what it returns");
+        break;
+    case KVC_PLACE_POSITION:
+        (void)snprintf(predicate, sizeof predicate, "announces position %lld for the next token instead of %d",
+                       observation != NULL ? (long long)observation->position[failure->layer] : 0LL,
+                       (int)model->length);
+        break;
+    case KVC_PLACE_ADDRESS:
+        (void)snprintf(predicate, sizeof predicate, "moves %.60s, a buffer that is documented to keep its address",
+                       name);
+        break;
+    case KVC_PLACE_INPUT:
+        (void)snprintf(predicate, sizeof predicate, "writes to the tensor that was given as %.60s", name);
+        break;
+    case KVC_PLACE_EARLIER:
+        (void)snprintf(predicate, sizeof predicate, "changes %.60s that an earlier append returned", name);
+        break;
+    case KVC_PLACE_OTHER:
+        (void)snprintf(predicate, sizeof predicate, "%s",
+                       failure->deviation == KVC_DIFFERS ? "leaves another state than a fresh cache with the same tokens"
+                                                         : "was refused and yet changed the cache's own counters");
+        break;
+    }
+    if (observation != NULL && observation->outcome != 0 && failure->place != KVC_PLACE_OUTCOME)
+        (void)snprintf(title, TITLE_SIZE, "%s: %s%s was refused and %s", model->plan->variant, what, where, predicate);
+    else
+        (void)snprintf(title, TITLE_SIZE, "%s: %s%s %s", model->plan->variant, what, where, predicate);
+}
+
+void kvc_detail_write(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation,
+                      const kvc_failure *failure, char *out, size_t size)
+{
+    const kvc_model *model = kvc_judge_model(judge);
+    const kvc_expectation *expectation = kvc_judge_expectation(judge);
+    cJSON *json = cJSON_CreateObject();
+    cJSON *expected = json != NULL ? cJSON_AddObjectToObject(json, "expected") : NULL;
+    cJSON *observed = json != NULL ? cJSON_AddObjectToObject(json, "observed") : NULL;
+    char title[TITLE_SIZE];
+    const char *outcome = observation == NULL ? "died" : observation->outcome != 0 ? "refused" : "done";
+
+    out[0] = '\0';
+    if (expected != NULL && observed != NULL) {
+        cJSON_AddStringToObject(expected, "outcome", expectation->verdict == KVC_MUST_REFUSE ? "refused" : "done");
+        cJSON_AddStringToObject(observed, "outcome", outcome);
+        if (observation != NULL && observation->outcome != 0) {
+            char text[400];
+            (void)snprintf(text, sizeof text, "%.80s: %.300s", observation->error_kind, observation->error_text);
+            cJSON_AddStringToObject(observed, "error", text);
+        }
+        add_lengths(expected, observed, model, observation);
+        add_tensors(expected, observed, model, observation,
+                    op->kind == KVC_APPEND && observation != NULL && observation->outcome == 0);
+        if (observation != NULL && op->kind == KVC_APPEND && failure->place == KVC_PLACE_MASK) {
+            cJSON *mask = cJSON_AddArrayToObject(observed, "mask");
+            cJSON_AddItemToArray(mask, cJSON_CreateNumber((double)observation->mask_length[failure->layer]));
+            cJSON_AddItemToArray(mask, cJSON_CreateNumber((double)observation->mask_offset[failure->layer]));
+        }
+        make_title(judge, op, observation, failure, expected, observed, title);
+        cJSON_AddStringToObject(json, "title", title);
+        if (!cJSON_PrintPreallocated(json, out, size > 2048 ? (int)size - 1024 : 0, 0))
+            out[0] = '\0';
+    }
+    cJSON_Delete(json);
+}

@@ -1,0 +1,504 @@
+#include "harness/runner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/detail.h"
+#include "harness/memory_use.h"
+
+enum { MEMORY_SAMPLE = 16 };
+
+/* Sequences on their way to the subject. */
+typedef struct flight {
+    kvc_plan plan;
+    uint64_t start; /* number of the first sequence */
+    int count;
+    kvc_sequence sequence[KVC_BLOCK];
+    int waiting; /* submitted, not collected */
+} flight;
+
+struct kvc_runner {
+    kvc_runner_options options;
+    kvc_judge *judge;
+    kvc_generator *generator;
+    const kvc_spec *spec;
+    const kvc_contract *contract;
+    char variant[KVC_SPEC_NAME_MAX];
+    flight flight[KVC_BATCHES_IN_FLIGHT];
+    /* While steps are shown. */
+    flight *shown;
+    const int32_t *shown_numbers;
+    int evaluating;  /* -1: counting into the tally; otherwise the place of the first case */
+    int started;     /* sequence of `shown` that the judge follows, -1 for none */
+    int detail;      /* write the detail of the first failure */
+    uint64_t memory; /* before the sequence, 0 when it is not looked at */
+    uint64_t opaque[KVC_BLOCK]; /* digest at the end of each sequence that conforms */
+    uint8_t conforms[KVC_BLOCK];
+    int out_of_memory;
+};
+
+kvc_runner *kvc_runner_open(const kvc_runner_options *options)
+{
+    kvc_runner *runner = calloc(1, sizeof *runner);
+
+    if (runner == NULL)
+        return NULL;
+    runner->options = *options;
+    runner->judge = kvc_judge_open();
+    if (runner->judge == NULL) {
+        free(runner);
+        return NULL;
+    }
+    return runner;
+}
+
+void kvc_runner_close(kvc_runner *runner)
+{
+    if (runner == NULL)
+        return;
+    kvc_generator_close(runner->generator);
+    kvc_judge_close(runner->judge);
+    free(runner);
+}
+
+int kvc_runner_choose(kvc_runner *runner, const char *subject, const char *version, const char *variant,
+                      const char *contract, const char *const *variants, uint64_t seed, kvc_profile profile,
+                      kvc_error *error)
+{
+    kvc_generator_close(runner->generator);
+    runner->generator = NULL;
+    runner->spec = kvc_catalogue_spec(runner->options.catalogue, subject, variant);
+    runner->contract = kvc_catalogue_contract_by_id(runner->options.catalogue, contract);
+    if (runner->spec == NULL || runner->contract == NULL) {
+        kvc_error_set(error, "%s:%s: no spec, or no contract \"%s\"", subject, variant, contract);
+        return 0;
+    }
+    memcpy(runner->variant, variant, strlen(variant) + 1);
+    runner->generator = kvc_generator_open(runner->options.catalogue, runner->contract, runner->spec, runner->variant,
+                                           version, variants, seed, profile, error);
+    return runner->generator != NULL;
+}
+
+static void record(kvc_runner *runner, int sequence, const kvc_failure *failure)
+{
+    kvc_shared *shared = runner->options.shared;
+    flight *shown = runner->shown;
+
+    runner->conforms[sequence] = 0;
+    if (runner->evaluating >= 0) {
+        int place = runner->evaluating + sequence;
+        shared->failed[place] = 1;
+        shared->failure[place] = *failure;
+        return;
+    }
+    kvc_tally_add(&shared->tally, failure, &shown->plan.params, &shown->sequence[sequence],
+                  shown->start + (uint64_t)sequence, 1);
+}
+
+/* The judge begins to follow a sequence. Returns 0 when memory is short. */
+static int follow(kvc_runner *runner, int sequence)
+{
+    uint64_t index = runner->shown->start + (uint64_t)sequence;
+    int look = runner->options.growth_limit > 0 &&
+               (runner->evaluating >= 0 || index % MEMORY_SAMPLE == 0);
+
+    runner->started = sequence;
+    runner->conforms[sequence] = 1;
+    runner->memory = look ? kvc_memory_use(0) : 0;
+    return kvc_judge_start(runner->judge, &runner->shown->plan, runner->shown_numbers);
+}
+
+static int on_step(void *context, size_t sequence, int step, const kvc_observation *observation)
+{
+    kvc_runner *runner = context;
+    kvc_shared *shared = runner->options.shared;
+    const kvc_op *op = &runner->shown->sequence[sequence].op[step];
+    kvc_failure failure;
+    int result;
+
+    shared->index = runner->evaluating >= 0 ? (uint64_t)runner->evaluating + sequence : runner->shown->start + sequence;
+    shared->step = step;
+    shared->tick = shared->tick + 1;
+    if (step == 0 && runner->started != (int)sequence && !follow(runner, (int)sequence)) {
+        runner->out_of_memory = 1;
+        return 1;
+    }
+    if (observation == NULL)
+        return 0;
+    if (runner->memory > 0 && kvc_memory_use(0) > runner->memory + runner->options.growth_limit) {
+        kvc_judge_died(runner->judge, op, KVC_SWELLED, &failure);
+        result = 1;
+    } else {
+        result = kvc_judge_step(runner->judge, op, observation, &failure);
+    }
+    if (runner->evaluating < 0) {
+        const kvc_expectation *expectation = kvc_judge_expectation(runner->judge);
+        shared->ops++;
+        shared->coverage.judged[op->kind][kvc_situation_code(&expectation->situation)]++;
+    }
+    if (result < 0) {
+        runner->out_of_memory = 1;
+        return 1;
+    }
+    if (step + 1 == runner->shown->sequence[sequence].count)
+        runner->opaque[sequence] = kvc_judge_opaque(runner->judge);
+    if (result == 0)
+        return 0;
+    record(runner, (int)sequence, &failure);
+    if (runner->detail) {
+        runner->detail = 0;
+        kvc_detail_write(runner->judge, op, observation, &failure, shared->text, sizeof shared->text);
+    }
+    return 1;
+}
+
+static void show(kvc_runner *runner, flight *shown, const int32_t *numbers)
+{
+    runner->shown = shown;
+    runner->shown_numbers = numbers;
+    runner->started = -1;
+    memset(runner->conforms, 0, sizeof runner->conforms);
+}
+
+/* Performs one sequence by itself. */
+static kvc_drive run_alone(kvc_runner *runner, flight *shown, int sequence, int length, const int32_t *numbers,
+                           kvc_step_function step, void *context, kvc_error *error)
+{
+    kvc_sequence cut = shown->sequence[sequence];
+    const int32_t *const list[1] = {numbers};
+    kvc_batch batch = {&shown->plan, 1, &cut, numbers != NULL ? list : NULL};
+    kvc_drive drive;
+
+    if (length < cut.count)
+        cut.count = length;
+    drive = kvc_driver_submit(runner->options.driver, &batch, error);
+    return drive == KVC_DROVE ? kvc_driver_collect(runner->options.driver, step, context, error) : drive;
+}
+
+/* Steps of a sequence that runs by itself: the place in the batch is put back. */
+typedef struct alone {
+    kvc_runner *runner;
+    int sequence;
+} alone;
+
+static int on_step_alone(void *context, size_t sequence, int step, const kvc_observation *observation)
+{
+    alone *self = context;
+
+    (void)sequence;
+    return on_step(self->runner, (size_t)self->sequence, step, observation);
+}
+
+static int ignore_step(void *context, size_t sequence, int step, const kvc_observation *observation)
+{
+    (void)context;
+    (void)sequence;
+    (void)step;
+    (void)observation;
+    return 0;
+}
+
+static kvc_deviation how_it_died(kvc_drive drive)
+{
+    return drive == KVC_DRIVE_HUNG ? KVC_HUNG : drive == KVC_DRIVE_SWELLED ? KVC_SWELLED : KVC_CRASHED;
+}
+
+/* The sequence ends the subject's process: which op does it? */
+static int find_deadly_op(kvc_runner *runner, flight *shown, int sequence, kvc_drive drive, kvc_error *error)
+{
+    const kvc_sequence *ops = &shown->sequence[sequence];
+    int length = 1;
+    kvc_failure failure;
+
+    for (; length < ops->count; length++) {
+        kvc_error ignored;
+        kvc_drive again = run_alone(runner, shown, sequence, length, NULL, ignore_step, NULL, &ignored);
+        runner->options.shared->tick = runner->options.shared->tick + 1;
+        if (again == KVC_DRIVE_BAD) {
+            *error = ignored;
+            return 0;
+        }
+        if (again != KVC_DROVE) {
+            drive = again;
+            break;
+        }
+    }
+    if (!kvc_judge_start(runner->judge, &shown->plan, NULL))
+        return 0;
+    for (int at = 0; at + 1 < length; at++) {
+        if (!kvc_judge_assume(runner->judge, &ops->op[at]))
+            return 0;
+    }
+    kvc_judge_died(runner->judge, &ops->op[length - 1], how_it_died(drive), &failure);
+    record(runner, sequence, &failure);
+    return 1;
+}
+
+/* A batch was lost with the process: its sequences are performed one by one. */
+static int run_one_by_one(kvc_runner *runner, flight *shown, kvc_drive lost, kvc_error *error)
+{
+    int deaths = 0;
+
+    for (int at = 0; at < shown->count; at++) {
+        alone context = {runner, at};
+        kvc_drive drive = run_alone(runner, shown, at, KVC_OPS_MAX, NULL, on_step_alone, &context, error);
+        if (drive == KVC_DRIVE_BAD)
+            return 0;
+        if (drive == KVC_DROVE)
+            continue;
+        deaths++;
+        if (!find_deadly_op(runner, shown, at, drive, error))
+            return 0;
+    }
+    if (deaths == 0 && shown->count > 0) {
+        /* It did not happen again. It is not forgotten: the finding will be called flaky. */
+        kvc_failure failure;
+        if (!kvc_judge_start(runner->judge, &shown->plan, NULL))
+            return 0;
+        kvc_judge_died(runner->judge, &shown->sequence[0].op[0], how_it_died(lost), &failure);
+        record(runner, 0, &failure);
+    }
+    return 1;
+}
+
+/* Final digests of a control run, compared with that of the sequence it controls. */
+typedef struct control {
+    kvc_runner *runner;
+    uint64_t digest;
+    int failed;
+} control;
+
+static int on_control_step(void *context, size_t sequence, int step, const kvc_observation *observation)
+{
+    control *self = context;
+    kvc_failure failure;
+
+    if (observation == NULL)
+        return 0;
+    self->failed |= kvc_judge_step(self->runner->judge, &self->runner->flight[1].sequence[sequence].op[step],
+                                   observation, &failure) != 0;
+    self->digest = kvc_judge_opaque(self->runner->judge);
+    return self->failed;
+}
+
+/* Runs `ops` with the given token numbers and digests what it ends with. Returns 0 with *error set. */
+static int run_control(kvc_runner *runner, const kvc_plan *plan, const kvc_sequence *ops, const int32_t *numbers,
+                       control *out, kvc_error *error)
+{
+    flight *spare = &runner->flight[1];
+
+    spare->plan = *plan;
+    spare->sequence[0] = *ops;
+    spare->count = 1;
+    out->runner = runner;
+    out->digest = 0;
+    out->failed = 0;
+    if (!kvc_judge_start(runner->judge, &spare->plan, numbers))
+        return 0;
+    return run_alone(runner, spare, 0, KVC_OPS_MAX, numbers, on_control_step, out, error) == KVC_DROVE;
+}
+
+static int contains(const kvc_sequence *sequence, kvc_op_kind kind)
+{
+    for (int at = 0; at < sequence->count; at++) {
+        if (sequence->op[at].kind == kind)
+            return 1;
+    }
+    return 0;
+}
+
+/*
+ * RESUME and CHUNK for states that only the subject can work out: a fresh cache that gets the kept tokens must end the same, in one
+ * append and token by token. The model knows the kept tokens without the subject.
+ */
+static int compare_with_fresh(kvc_runner *runner, flight *shown, int sequence, kvc_error *error)
+{
+    const kvc_sequence *ops = &shown->sequence[sequence];
+    kvc_plan plan = shown->plan;
+    kvc_sequence whole = {0};
+    kvc_sequence split = {0};
+    int32_t numbers[KVC_OPS_MAX * 8];
+    const kvc_model *model;
+    control in_one;
+    control one_by_one;
+    kvc_failure failure;
+    kvc_op record_on = {.kind = KVC_RECORD, .n = 1};
+
+    if (contains(ops, KVC_REORDER) || contains(ops, KVC_SELECT) || contains(ops, KVC_REPEAT) || ops->count == 0)
+        return 1;
+    if (!kvc_judge_start(runner->judge, &shown->plan, NULL))
+        return 0;
+    for (int at = 0; at < ops->count; at++) {
+        if (!kvc_judge_assume(runner->judge, &ops->op[at]))
+            return 0;
+    }
+    model = kvc_judge_model(runner->judge);
+    if (model->length == 0 || model->length > (int32_t)(sizeof numbers / sizeof numbers[0]) ||
+        model->length >= KVC_OPS_MAX - 1)
+        return 1;
+    for (int32_t at = 0; at < model->length; at++)
+        numbers[at] = model->token[at].number;
+    if (model->recording)
+        whole.op[whole.count++] = split.op[split.count++] = record_on;
+    whole.op[whole.count++] = (kvc_op){.kind = KVC_APPEND, .n = model->length};
+    for (int32_t at = 0; at < model->length; at++)
+        split.op[split.count++] = (kvc_op){.kind = KVC_APPEND, .n = 1};
+    plan.params.watch = 0;
+    failure = (kvc_failure){.slot = -1, .step = ops->count - 1, .deviation = KVC_DIFFERS, .place = KVC_PLACE_OTHER};
+    failure.op = ops->op[ops->count - 1].kind;
+    failure.situation = kvc_judge_expectation(runner->judge)->situation;
+    failure.rule = KVC_CONTRACT_CHUNK;
+    if (!run_control(runner, &plan, &whole, numbers, &in_one, error) ||
+        !run_control(runner, &plan, &split, numbers, &one_by_one, error))
+        return 0;
+    /* A fresh cache that breaks a law itself gives no verdict on others. */
+    if (in_one.failed || one_by_one.failed)
+        return 1;
+    runner->shown = shown;
+    if (in_one.digest != one_by_one.digest) {
+        if (plan.layer[0].rules.rule[KVC_CONTRACT_CHUNK]->value != KVC_CHUNK_SAME)
+            return 1;
+        failure.law = KVC_CHUNK;
+    } else if (runner->opaque[sequence] != in_one.digest) {
+        failure.law = contains(ops, KVC_RESET) ? KVC_RESET_LAW : contains(ops, KVC_CROP) ? KVC_RESUME : KVC_CHUNK;
+        if (failure.law != KVC_CHUNK)
+            failure.rule = KVC_CONTRACT_CROP;
+    } else {
+        return 1;
+    }
+    record(runner, sequence, &failure);
+    return 1;
+}
+
+static int has_opaque(const kvc_plan *plan)
+{
+    for (int at = 0; at < plan->slots; at++) {
+        if (plan->slot[at].view->rule == KVC_RULE_OPAQUE)
+            return 1;
+    }
+    return 0;
+}
+
+static kvc_drive submit(kvc_runner *runner, flight *next, kvc_error *error)
+{
+    kvc_batch batch = {&next->plan, (size_t)next->count, next->sequence, NULL};
+
+    next->waiting = 1;
+    return kvc_driver_submit(runner->options.driver, &batch, error);
+}
+
+/* Collects the older flight; `other` is the one behind it. */
+static int collect(kvc_runner *runner, flight *oldest, flight *other, kvc_error *error)
+{
+    kvc_drive drive;
+
+    show(runner, oldest, NULL);
+    drive = kvc_driver_collect(runner->options.driver, on_step, runner, error);
+    oldest->waiting = 0;
+    if (drive == KVC_DRIVE_BAD)
+        return 0;
+    if (drive != KVC_DROVE) {
+        /* Nothing of a lost batch was shown, so nothing is counted twice. */
+        show(runner, oldest, NULL);
+        if (!run_one_by_one(runner, oldest, drive, error))
+            return 0;
+        if (other->waiting && submit(runner, other, error) == KVC_DRIVE_BAD)
+            return 0;
+    }
+    if (runner->out_of_memory) {
+        kvc_error_set(error, "not enough memory");
+        return 0;
+    }
+    if (has_opaque(&oldest->plan)) {
+        uint8_t conforms[KVC_BLOCK];
+        memcpy(conforms, runner->conforms, sizeof conforms);
+        for (int at = 0; at < oldest->count; at++) {
+            if (conforms[at] && !compare_with_fresh(runner, oldest, at, error))
+                return 0;
+        }
+    }
+    return 1;
+}
+
+int kvc_runner_range(kvc_runner *runner, uint64_t start, uint64_t end, kvc_error *error)
+{
+    kvc_shared *shared = runner->options.shared;
+    uint64_t index = start;
+    int next = 0;
+
+    runner->evaluating = -1;
+    runner->flight[0].waiting = runner->flight[1].waiting = 0;
+    while (index < end || runner->flight[0].waiting || runner->flight[1].waiting) {
+        flight *here = &runner->flight[next];
+        flight *other = &runner->flight[1 - next];
+        if (here->waiting && !collect(runner, here, other, error))
+            return 0;
+        if (index < end) {
+            uint64_t block_end = kvc_generator_block_end(runner->generator, index);
+            const kvc_plan *plan = kvc_generator_plan(runner->generator, index, error);
+            if (plan == NULL)
+                return 0;
+            here->plan = *plan;
+            here->start = index;
+            here->count = 0;
+            for (; index < end && index < block_end; index++) {
+                if (!kvc_generator_sequence(runner->generator, index, &shared->exclusions,
+                                            &here->sequence[here->count], &shared->coverage, error))
+                    return 0;
+                here->count++;
+                shared->sequences++;
+            }
+            if (submit(runner, here, error) == KVC_DRIVE_BAD)
+                return 0;
+            /* The caches of this process run when they are collected; opaque states need the other flight for controls. */
+            if (runner->options.driver->in_process || has_opaque(&here->plan)) {
+                if (!collect(runner, here, other, error))
+                    return 0;
+            }
+        }
+        if (!runner->options.driver->in_process)
+            next = 1 - next;
+    }
+    return 1;
+}
+
+int kvc_runner_evaluate(kvc_runner *runner, int from, kvc_error *error)
+{
+    kvc_shared *shared = runner->options.shared;
+    int cases = shared->cases;
+
+    if (cases < 0 || cases > KVC_EVALUATE_MAX || from < 0) {
+        kvc_error_set(error, "%d cases to evaluate, expected at most %d", cases, KVC_EVALUATE_MAX);
+        return 0;
+    }
+    runner->flight[0].waiting = runner->flight[1].waiting = 0;
+    while (from < cases) {
+        flight *here = &runner->flight[0];
+        if (!kvc_plan_make(runner->options.catalogue, runner->contract, runner->spec, runner->variant, &shared->params,
+                           &here->plan, error))
+            return 0;
+        here->start = 0;
+        for (here->count = 0; here->count < KVC_BLOCK && from + here->count < cases; here->count++) {
+            int place = from + here->count;
+            here->sequence[here->count] = shared->sequence[place];
+            shared->failed[place] = 0;
+        }
+        runner->evaluating = from;
+        if (submit(runner, here, error) == KVC_DRIVE_BAD || !collect(runner, here, &runner->flight[1], error))
+            return 0;
+        from += here->count;
+    }
+    return 1;
+}
+
+int kvc_runner_detail(kvc_runner *runner, kvc_error *error)
+{
+    int good;
+
+    runner->options.shared->text[0] = '\0';
+    runner->options.shared->cases = 1;
+    runner->detail = 1;
+    good = kvc_runner_evaluate(runner, 0, error);
+    runner->detail = 0;
+    return good;
+}

@@ -1,0 +1,32 @@
+/*
+ * What a worker and the main process share: progress, counts, failures, and the cases to evaluate.
+ */
+#ifndef KVC_HARNESS_SHARED_H
+#define KVC_HARNESS_SHARED_H
+
+#include "harness/tally.h"
+
+enum { KVC_EVALUATE_MAX = 256, KVC_SHARED_TEXT = 1 << 20 };
+
+typedef struct kvc_shared {
+    /* Written by the worker before every op, read by the main process when the worker dies or stands still. */
+    volatile uint64_t tick;
+    volatile uint64_t index; /* number of the sequence, or place in `sequence` while evaluating */
+    volatile int32_t step;
+    /* Counts, added to by the worker. */
+    uint64_t sequences;
+    uint64_t ops;
+    kvc_coverage coverage;
+    kvc_exclusions exclusions; /* set by the main process */
+    kvc_tally tally;
+    /* Cases to evaluate, set by the main process, and what came of them. */
+    kvc_params params;
+    int32_t cases;
+    kvc_sequence sequence[KVC_EVALUATE_MAX];
+    uint8_t failed[KVC_EVALUATE_MAX];
+    kvc_failure failure[KVC_EVALUATE_MAX];
+    /* JSON or an error text, NUL-ended. */
+    char text[KVC_SHARED_TEXT];
+} kvc_shared;
+
+#endif

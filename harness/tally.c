@@ -1,0 +1,70 @@
+#include "harness/tally.h"
+
+kvc_situation kvc_situation_outline(const kvc_situation *situation)
+{
+    kvc_situation out = *situation;
+
+    out.cropped = 0;
+    out.reached = situation->reached >= 2;
+    if (out.ask == KVC_ASK_ALL)
+        out.ask = KVC_ASK_PART;
+    return out;
+}
+
+static int has_reset(const kvc_sequence *sequence)
+{
+    for (int at = 0; at + 1 < sequence->count; at++) {
+        if (sequence->op[at].kind == KVC_RESET)
+            return 1;
+    }
+    return 0;
+}
+
+int kvc_failures_alike(const kvc_failure *a, const kvc_params *a_params, const kvc_sequence *a_sequence,
+                       const kvc_failure *b, const kvc_params *b_params, const kvc_sequence *b_sequence, int strict)
+{
+    kvc_situation a_outline = kvc_situation_outline(&a->situation);
+    kvc_situation b_outline = kvc_situation_outline(&b->situation);
+
+    if (a->law != b->law || a->place != b->place || a->deviation != b->deviation || a->op != b->op ||
+        a->slot != b->slot || a->layer != b->layer || a_params->parts != b_params->parts ||
+        a_params->layers != b_params->layers ||
+        kvc_situation_code(&a_outline) != kvc_situation_code(&b_outline))
+        return 0;
+    return !strict || ((a_params->call != 0) == (b_params->call != 0) &&
+                       has_reset(a_sequence) == has_reset(b_sequence));
+}
+
+void kvc_tally_add(kvc_tally *tally, const kvc_failure *failure, const kvc_params *params,
+                   const kvc_sequence *sequence, uint64_t index, uint64_t failures)
+{
+    kvc_sequence cut = *sequence;
+
+    if (failure->step + 1 < cut.count)
+        cut.count = failure->step + 1;
+    for (int at = 0; at < tally->count; at++) {
+        kvc_tally_entry *entry = &tally->entry[at];
+        int order;
+        if (!kvc_failures_alike(&entry->failure, &entry->params, &entry->sequence, failure, params, &cut, 1))
+            continue;
+        entry->failures += failures;
+        order = kvc_ops_compare(cut.op, (size_t)cut.count, entry->sequence.op, (size_t)entry->sequence.count);
+        if (order < 0 || (order == 0 && index < entry->index)) {
+            entry->failure = *failure;
+            entry->params = *params;
+            entry->sequence = cut;
+            entry->index = index;
+        }
+        return;
+    }
+    if (tally->count == KVC_TALLY_MAX) {
+        tally->lost++;
+        return;
+    }
+    tally->entry[tally->count].failure = *failure;
+    tally->entry[tally->count].params = *params;
+    tally->entry[tally->count].sequence = cut;
+    tally->entry[tally->count].index = index;
+    tally->entry[tally->count].failures = failures;
+    tally->count++;
+}
