@@ -166,7 +166,7 @@ static void append_folded(kvc_builtin_layer *layer, kvc_builtin_part *part, cons
     store->count = 1;
 }
 
-/* A polynomial in the values of the tokens, modulo the greatest prime below 2^31: exact, and different for every order of tokens. */
+/* A polynomial in the values of the tokens, modulo a prime: exact, and it depends on their order. */
 static int64_t mix_value(int64_t sum, int value) {
     return (sum * 31 + value) % 2147483647;
 }

@@ -40,7 +40,7 @@ typedef struct kvc_store {
     int pinned; /* 1: the buffer never moves */
 } kvc_store;
 
-/* Makes an empty store with room for `capacity` cells. Returns 0, or -1 when memory is short. Closing is always allowed after it. */
+/* Makes an empty store with room for `capacity` cells. Returns 0, or -1 when memory is short; it can be closed after both. */
 int kvc_store_open(kvc_store *store, int32_t rows, int32_t heads, int32_t channels, kvc_dtype dtype, int salt, int64_t capacity);
 void kvc_store_close(kvc_store *store);
 /* Makes room for `extra` more cells. Returns 0, or -1 when memory is short; nothing is changed then. */
@@ -90,7 +90,14 @@ typedef enum kvc_part_rule {
     KVC_PART_CONSTANT
 } kvc_part_rule;
 
-typedef enum kvc_part_shape { KVC_SHAPE_KEYS, KVC_SHAPE_VALUES, KVC_SHAPE_INDEX, KVC_SHAPE_TURNED, KVC_SHAPE_STATE, KVC_SHAPE_SUMMARY } kvc_part_shape;
+typedef enum kvc_part_shape {
+    KVC_SHAPE_KEYS,    /* [rows, heads, tokens, key_dim] */
+    KVC_SHAPE_VALUES,  /* [rows, heads, tokens, value_dim] */
+    KVC_SHAPE_INDEX,   /* [rows, tokens, index_dim] */
+    KVC_SHAPE_TURNED,  /* [rows, channels, tokens] */
+    KVC_SHAPE_STATE,   /* [rows, heads, key_dim, value_dim] */
+    KVC_SHAPE_SUMMARY  /* [rows, heads, channels] */
+} kvc_part_shape;
 
 typedef enum kvc_part_name {
     KVC_NAME_KEYS,
@@ -184,7 +191,8 @@ extern const kvc_refusal kvc_refusal_broken;     /* a wrong refusal, RuntimeErro
 extern const kvc_refusal kvc_refusal_type;       /* a wrong refusal, TypeError */
 
 /* Opens, closes. Returns 0, or -1 when memory is short; closing is allowed after both. */
-int kvc_builtin_layer_open(kvc_builtin_layer *layer, const kvc_variant_info *info, const kvc_params *params, int number, kvc_fault fault);
+int kvc_builtin_layer_open(kvc_builtin_layer *layer, const kvc_variant_info *info, const kvc_params *params, int number,
+                           kvc_fault fault);
 void kvc_builtin_layer_close(kvc_builtin_layer *layer);
 /* Length a window, buffer or ring of this layer is limited to. */
 int64_t kvc_builtin_layer_limit(const kvc_builtin_layer *layer);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 const kvc_refusal kvc_refusal_positive = {"ValueError", "crop takes the number of tokens to remove as a negative number"};
-const kvc_refusal kvc_refusal_unrecorded = {"RuntimeError", "the window was reached without recording: record before the tokens that may be cropped"};
+const kvc_refusal kvc_refusal_unrecorded = {"RuntimeError", "the window was reached without recording"};
 const kvc_refusal kvc_refusal_lost = {"RuntimeError", "tokens that would be needed after this crop are gone"};
 const kvc_refusal kvc_refusal_folded = {"RuntimeError", "a state that tokens were folded into cannot be rolled back"};
 const kvc_refusal kvc_refusal_overflow = {"IndexError", "the append does not fit into the buffer"};
@@ -46,7 +46,8 @@ static int overlooks_loss(const kvc_builtin_layer *layer, int64_t removed) {
 }
 
 /* Windows and convolutions: `kept` cells must be there afterwards, or as many as there are tokens. */
-static const kvc_refusal *check_recorded(const kvc_builtin_layer *layer, const kvc_builtin_part *part, int64_t removed, int64_t kept) {
+static const kvc_refusal *check_recorded(const kvc_builtin_layer *layer, const kvc_builtin_part *part, int64_t removed,
+                                         int64_t kept) {
     if (removed >= layer->length) {
         return NULL;
     }

@@ -4,44 +4,62 @@
 
 /* One row for each broken variant: the correct variant, the fault, the switch, the law, and a sentence. */
 #define FAULTS(ROW) \
-    ROW(full, over_removal_leaves_stale, OVER_REMOVAL_LEAVES_STALE, CLAMP, "Removing more than there is computes a negative length and slices with it, so that stale tokens stay.") \
+    ROW(full, over_removal_leaves_stale, OVER_REMOVAL_LEAVES_STALE, CLAMP, \
+        "Removing more than there is computes a negative length and slices with it, so that stale tokens stay.") \
     ROW(full, zero_empties, ZERO_EMPTIES, ZERO, "crop(0) empties the cache.") \
     ROW(full, positive_keeps, POSITIVE_KEEPS, REFUSE, "A positive crop keeps that many tokens instead of being refused.") \
-    ROW(full, positive_wrong_error, POSITIVE_WRONG_ERROR, REFUSE, "A positive crop is refused with a RuntimeError instead of a ValueError.") \
+    ROW(full, positive_wrong_error, POSITIVE_WRONG_ERROR, REFUSE, \
+        "A positive crop is refused with a RuntimeError instead of a ValueError.") \
     ROW(full, unused_crop_raises, UNUSED_CROP_RAISES, REFUSE, "A crop of a cache that was never used raises a TypeError.") \
     ROW(full, full_crop_refused, FULL_CROP_REFUSED, REFUSE, "Removing exactly what there is is refused.") \
     ROW(full, keyword_ignored, KEYWORD_IGNORED, CALL, "A crop called by keyword removes nothing.") \
     ROW(full, container_crops_twice, CONTAINER_CROPS_TWICE, CALL, "A crop through the container reaches the layer two times.") \
-    ROW(full, refused_positive_empties, REFUSED_POSITIVE_EMPTIES, ATOMIC, "A positive crop is refused after the cache has been emptied.") \
+    ROW(full, refused_positive_empties, REFUSED_POSITIVE_EMPTIES, ATOMIC, \
+        "A positive crop is refused after the cache has been emptied.") \
     ROW(full, reset_keeps_values, RESET_KEEPS_VALUES, RESET, "reset empties the keys and forgets the values.") \
-    ROW(full, reset_keeps_count, RESET_KEEPS_COUNT, RESET, "After a reset the reported length still counts one token from before.") \
+    ROW(full, reset_keeps_count, RESET_KEEPS_COUNT, RESET, \
+        "After a reset the reported length still counts one token from before.") \
     ROW(full, reorder_keys_only, REORDER_KEYS_ONLY, BATCH, "reorder moves the keys and forgets the values.") \
     ROW(full, reorder_inverse, REORDER_INVERSE, BATCH, "reorder applies the inverse of the permutation that it is given.") \
-    ROW(full, repeat_tiles, REPEAT_TILES, BATCH, "repeat puts the copies of the whole batch one after another instead of side by side.") \
+    ROW(full, repeat_tiles, REPEAT_TILES, BATCH, \
+        "repeat puts the copies of the whole batch one after another instead of side by side.") \
     ROW(full, select_first_rows, SELECT_FIRST_ROWS, BATCH, "select keeps the first rows, whichever it is asked for.") \
-    ROW(full, length_not_rolled_back, LENGTH_NOT_ROLLED_BACK, LENGTH, "A crop removes the tokens and leaves the reported length.") \
+    ROW(full, length_not_rolled_back, LENGTH_NOT_ROLLED_BACK, LENGTH, \
+        "A crop removes the tokens and leaves the reported length.") \
     ROW(full, heads_swapped_after_crop, HEADS_SWAPPED_AFTER_CROP, KEYS, "A crop exchanges the keys of the first two heads.") \
     ROW(full, dtype_lost_after_crop, DTYPE_LOST_AFTER_CROP, KEYS, "After a crop the keys are float32, whatever was put in.") \
     ROW(full, crop_takes_oldest, CROP_TAKES_OLDEST, KEYS, "A crop removes the oldest tokens instead of the newest.") \
-    ROW(full, row_left_behind, ROW_LEFT_BEHIND, KEYS, "A crop shifts the last row by one token when there are two rows or more.") \
-    ROW(full, append_repeats_row, APPEND_REPEATS_ROW, KEYS, "An append of a batch writes the keys of the first row into all rows.") \
+    ROW(full, row_left_behind, ROW_LEFT_BEHIND, KEYS, \
+        "A crop shifts the last row by one token when there are two rows or more.") \
+    ROW(full, append_repeats_row, APPEND_REPEATS_ROW, KEYS, \
+        "An append of a batch writes the keys of the first row into all rows.") \
     ROW(full, values_not_cropped, VALUES_NOT_CROPPED, VALUES, "A crop of one token leaves the values as they were.") \
-    ROW(full, values_channel_shifted, VALUES_CHANNEL_SHIFTED, VALUES, "A crop turns the channels of the newest value by one place.") \
-    ROW(full, strided_read_wrong, STRIDED_READ_WRONG, VALUES, "An append reads a value tensor that is not contiguous as if it were.") \
-    ROW(full, late_stale_value, LATE_STALE_VALUE, VALUES, "A crop, two appends and one more crop leave the removed value in the place of the newest.") \
+    ROW(full, values_channel_shifted, VALUES_CHANNEL_SHIFTED, VALUES, \
+        "A crop turns the channels of the newest value by one place.") \
+    ROW(full, strided_read_wrong, STRIDED_READ_WRONG, VALUES, \
+        "An append reads a value tensor that is not contiguous as if it were.") \
+    ROW(full, late_stale_value, LATE_STALE_VALUE, VALUES, \
+        "A crop, two appends and one more crop leave the removed value in the place of the newest.") \
     ROW(full, returns_before_append, RETURNS_BEFORE_APPEND, RETURN, "An append returns the keys and values from before it.") \
     ROW(full, returns_new_only, RETURNS_NEW_ONLY, RETURN, "An append to a used cache returns only the new tokens.") \
     ROW(full, mask_without_new, MASK_WITHOUT_NEW, MASK, "The announced mask does not count the new tokens.") \
     ROW(full, mask_not_rolled_back, MASK_NOT_ROLLED_BACK, MASK, "The announced mask counts the tokens that a crop removed.") \
-    ROW(full, returned_overwritten, RETURNED_OVERWRITTEN, ALIAS, "An append after a crop writes into the tensor that the append before it returned.") \
+    ROW(full, returned_overwritten, RETURNED_OVERWRITTEN, ALIAS, \
+        "An append after a crop writes into the tensor that the append before it returned.") \
     ROW(full, input_written, INPUT_WRITTEN, ALIAS, "An append of two tokens or more writes into its own input.") \
-    ROW(full, position_not_rolled_back, POSITION_NOT_ROLLED_BACK, POSITION, "After a crop the next position is still that of the longest cache so far.") \
-    ROW(full, position_drifts_on_reorder, POSITION_DRIFTS_ON_REORDER, POSITION, "Every reorder moves the next position on by one.") \
-    ROW(full, aborts_when_empty_again, ABORTS_WHEN_EMPTY_AGAIN, ALIVE, "A crop of a cache that was used and is empty again aborts the process.") \
+    ROW(full, position_not_rolled_back, POSITION_NOT_ROLLED_BACK, POSITION, \
+        "After a crop the next position is still that of the longest cache so far.") \
+    ROW(full, position_drifts_on_reorder, POSITION_DRIFTS_ON_REORDER, POSITION, \
+        "Every reorder moves the next position on by one.") \
+    ROW(full, aborts_when_empty_again, ABORTS_WHEN_EMPTY_AGAIN, ALIVE, \
+        "A crop of a cache that was used and is empty again aborts the process.") \
     ROW(full, hangs_on_second_zero, HANGS_ON_SECOND_ZERO, ALIVE, "The second crop(0) in a row never returns.") \
-    ROW(full, leaks_memory, LEAKS_MEMORY, ALIVE, "Every op takes 64 MiB and does not give them back before the cache is closed.") \
-    ROW(indexed, over_removal_index_left, OVER_REMOVAL_INDEX_LEFT, CLAMP, "Removing more than there is empties keys and values, and slices the index keys with a negative length.") \
-    ROW(indexed, over_removal_leaves_stale, OVER_REMOVAL_LEAVES_STALE, CLAMP, "Removing more than there is leaves stale tokens in all tensors.") \
+    ROW(full, leaks_memory, LEAKS_MEMORY, ALIVE, \
+        "Every op takes 64 MiB and does not give them back before the cache is closed.") \
+    ROW(indexed, over_removal_index_left, OVER_REMOVAL_INDEX_LEFT, CLAMP, \
+        "Removing more than there is empties keys and values, and slices the index keys with a negative length.") \
+    ROW(indexed, over_removal_leaves_stale, OVER_REMOVAL_LEAVES_STALE, CLAMP, \
+        "Removing more than there is leaves stale tokens in all tensors.") \
     ROW(indexed, zero_empties_index, ZERO_EMPTIES_INDEX, ZERO, "crop(0) empties the index keys only.") \
     ROW(indexed, unused_crop_raises, UNUSED_CROP_RAISES, REFUSE, "A crop of a cache that was never used raises a TypeError.") \
     ROW(indexed, reset_keeps_index, RESET_KEEPS_INDEX, RESET, "reset forgets the index keys.") \
@@ -50,75 +68,105 @@
     ROW(indexed, index_not_cropped, INDEX_NOT_CROPPED, INDEX, "A crop forgets the index keys.") \
     ROW(indexed, index_one_short, INDEX_ONE_SHORT, INDEX, "A crop removes one index key too many.") \
     ROW(indexed, index_returns_new_only, INDEX_RETURNS_NEW_ONLY, RETURN, "An append returns only the new index keys.") \
-    ROW(window, negative_length, NEGATIVE_LENGTH, CLAMP, "Removing more than there is makes the length negative once the window was reached.") \
+    ROW(window, negative_length, NEGATIVE_LENGTH, CLAMP, \
+        "Removing more than there is makes the length negative once the window was reached.") \
     ROW(window, zero_keeps_recorded, ZERO_KEEPS_RECORDED, ZERO, "crop(0) keeps what was recorded instead of giving it back.") \
-    ROW(window, double_crop_loses, DOUBLE_CROP_LOSES, REFUSE, "A second crop past the window is done although the tokens that it needs are gone.") \
-    ROW(window, late_recording_wrong, LATE_RECORDING_WRONG, REFUSE, "A crop is done with fewer tokens than needed when recording began past the window.") \
-    ROW(window, unrecorded_crops, UNRECORDED_CROPS, REFUSE, "A crop past the window without recording is done with what is left.") \
+    ROW(window, double_crop_loses, DOUBLE_CROP_LOSES, REFUSE, \
+        "A second crop past the window is done although the tokens that it needs are gone.") \
+    ROW(window, late_recording_wrong, LATE_RECORDING_WRONG, REFUSE, \
+        "A crop is done with fewer tokens than needed when recording began past the window.") \
+    ROW(window, unrecorded_crops, UNRECORDED_CROPS, REFUSE, \
+        "A crop past the window without recording is done with what is left.") \
     ROW(window, refuses_recorded, REFUSES_RECORDED, HONEST, "A crop past the window is refused although all was recorded.") \
-    ROW(window, claims_lost_tokens, CLAIMS_LOST_TOKENS, HONEST, "The cache claims that it can be cropped when it cannot, and then crops.") \
-    ROW(window, refused_crop_shrinks, REFUSED_CROP_SHRINKS, ATOMIC, "A refused crop has removed a token from the keys and values.") \
+    ROW(window, claims_lost_tokens, CLAIMS_LOST_TOKENS, HONEST, \
+        "The cache claims that it can be cropped when it cannot, and then crops.") \
+    ROW(window, refused_crop_shrinks, REFUSED_CROP_SHRINKS, ATOMIC, \
+        "A refused crop has removed a token from the keys and values.") \
     ROW(window, reset_stops_recording, RESET_STOPS_RECORDING, RESET, "reset switches recording off.") \
-    ROW(window, reset_keeps_window, RESET_KEEPS_WINDOW, RESET, "reset sets the length back and forgets keys and values once the window was reached.") \
+    ROW(window, reset_keeps_window, RESET_KEEPS_WINDOW, RESET, \
+        "reset sets the length back and forgets keys and values once the window was reached.") \
     ROW(window, length_capped, LENGTH_CAPPED, LENGTH, "The reported length never exceeds the window.") \
     ROW(window, keeps_too_few, KEEPS_TOO_FEW, KEYS, "One token less than the window needs is kept.") \
     ROW(window, keeps_too_many, KEEPS_TOO_MANY, KEYS, "Two tokens more than the window needs are kept.") \
     ROW(window, record_never_ends, RECORD_NEVER_ENDS, KEYS, "Recording cannot be switched off.") \
     ROW(window, record_returns_all, RECORD_RETURNS_ALL, RETURN, "While recording an append returns all that was recorded.") \
-    ROW(window, mask_offset_negative, MASK_OFFSET_NEGATIVE, MASK, "Below the window the announced mask begins before the first token.") \
+    ROW(window, mask_offset_negative, MASK_OFFSET_NEGATIVE, MASK, \
+        "Below the window the announced mask begins before the first token.") \
     ROW(window, mask_offset_late, MASK_OFFSET_LATE, MASK, "Past the window the announced mask begins one token too late.") \
     ROW(window, position_capped, POSITION_CAPPED, POSITION, "The next position never exceeds the window.") \
-    ROW(convolution, over_removal_leaves_state, OVER_REMOVAL_LEAVES_STATE, CLAMP, "Removing more than there is leaves the oldest state.") \
-    ROW(convolution, zero_keeps_recorded, ZERO_KEEPS_RECORDED, ZERO, "crop(0) keeps what was recorded instead of giving it back.") \
+    ROW(convolution, over_removal_leaves_state, OVER_REMOVAL_LEAVES_STATE, CLAMP, \
+        "Removing more than there is leaves the oldest state.") \
+    ROW(convolution, zero_keeps_recorded, ZERO_KEEPS_RECORDED, ZERO, \
+        "crop(0) keeps what was recorded instead of giving it back.") \
     ROW(convolution, unrecorded_crops, UNRECORDED_CROPS, REFUSE, "A crop without recording is done with what is left.") \
-    ROW(convolution, double_crop_loses, DOUBLE_CROP_LOSES, REFUSE, "A second crop is done although the states that it needs are gone.") \
-    ROW(convolution, claims_lost_tokens, CLAIMS_LOST_TOKENS, HONEST, "The cache claims that it can be cropped when it cannot, and then crops.") \
+    ROW(convolution, double_crop_loses, DOUBLE_CROP_LOSES, REFUSE, \
+        "A second crop is done although the states that it needs are gone.") \
+    ROW(convolution, claims_lost_tokens, CLAIMS_LOST_TOKENS, HONEST, \
+        "The cache claims that it can be cropped when it cannot, and then crops.") \
     ROW(convolution, refused_crop_shrinks, REFUSED_CROP_SHRINKS, ATOMIC, "A refused crop has removed a state.") \
     ROW(convolution, reset_keeps_states, RESET_KEEPS_STATES, RESET, "reset sets the length back and forgets the states.") \
     ROW(convolution, reorder_forgets, REORDER_FORGETS, BATCH, "reorder forgets the states.") \
     ROW(convolution, pads_right, PADS_RIGHT, STATE, "Fewer states than the kernel holds get their zeros on the right.") \
     ROW(convolution, keeps_too_few, KEEPS_TOO_FEW, STATE, "One state less than the kernel holds is kept.") \
-    ROW(convolution, crop_keeps_oldest, CROP_KEEPS_OLDEST, HONEST, "After a crop the oldest states are kept instead of the newest.") \
+    ROW(convolution, crop_keeps_oldest, CROP_KEEPS_OLDEST, HONEST, \
+        "After a crop the oldest states are kept instead of the newest.") \
     ROW(convolution, returns_new_only, RETURNS_NEW_ONLY, RETURN, "An append to a used cache returns only the new states.") \
     ROW(recurrent, crop_accepted, CROP_ACCEPTED, REFUSE, "A crop is done by lowering the length only.") \
     ROW(recurrent, zero_refused, ZERO_REFUSED, REFUSE, "crop(0) is refused.") \
-    ROW(recurrent, claims_lost_tokens, CLAIMS_LOST_TOKENS, HONEST, "The cache claims that it can be cropped, and a crop of two tokens or more then lowers the length only.") \
+    ROW(recurrent, claims_lost_tokens, CLAIMS_LOST_TOKENS, HONEST, \
+        "The cache claims that it can be cropped, and a crop of two tokens or more then lowers the length only.") \
     ROW(recurrent, refused_crop_clears, REFUSED_CROP_CLEARS, ATOMIC, "A refused crop has set the state back.") \
-    ROW(recurrent, reset_keeps_fold, RESET_KEEPS_FOLD, RESET, "After a reset the next tokens are added to the state from before.") \
+    ROW(recurrent, reset_keeps_fold, RESET_KEEPS_FOLD, RESET, \
+        "After a reset the next tokens are added to the state from before.") \
     ROW(recurrent, reorder_forgets, REORDER_FORGETS, BATCH, "reorder forgets the state.") \
-    ROW(recurrent, folds_last_only, FOLDS_LAST_ONLY, STATE, "An append of several tokens adds only the last of them to the state.") \
+    ROW(recurrent, folds_last_only, FOLDS_LAST_ONLY, STATE, \
+        "An append of several tokens adds only the last of them to the state.") \
     ROW(recurrent, returns_before_append, RETURNS_BEFORE_APPEND, RETURN, "An append returns the state from before it.") \
-    ROW(running, partial_crop_accepted, PARTIAL_CROP_ACCEPTED, REFUSE, "A crop of some tokens is done by lowering the length only.") \
+    ROW(running, partial_crop_accepted, PARTIAL_CROP_ACCEPTED, REFUSE, \
+        "A crop of some tokens is done by lowering the length only.") \
     ROW(running, refused_crop_clears, REFUSED_CROP_CLEARS, ATOMIC, "A refused crop has set the summary back.") \
-    ROW(running, reset_keeps_summary, RESET_KEEPS_SUMMARY, RESET, "After a reset the next tokens are added to the summary from before.") \
-    ROW(running, not_reset_on_full_crop, NOT_RESET_ON_FULL_CROP, RESUME, "After all tokens were removed the next ones are added to the summary from before.") \
-    ROW(running, refused_crop_counts, REFUSED_CROP_COUNTS, RESUME, "After a refused crop the next append adds one unit too much to the summary.") \
+    ROW(running, reset_keeps_summary, RESET_KEEPS_SUMMARY, RESET, \
+        "After a reset the next tokens are added to the summary from before.") \
+    ROW(running, not_reset_on_full_crop, NOT_RESET_ON_FULL_CROP, RESUME, \
+        "After all tokens were removed the next ones are added to the summary from before.") \
+    ROW(running, refused_crop_counts, REFUSED_CROP_COUNTS, RESUME, \
+        "After a refused crop the next append adds one unit too much to the summary.") \
     ROW(running, chunk_dependent, CHUNK_DEPENDENT, CHUNK, "Each append adds its own number of tokens to the summary.") \
     ROW(running, first_chunk_special, FIRST_CHUNK_SPECIAL, CHUNK, "An append of four tokens or more skips the third of them.") \
     ROW(fixed, crop_below_zero, CROP_BELOW_ZERO, CLAMP, "Removing more than there is makes the length negative.") \
-    ROW(fixed, overflow_wraps, OVERFLOW_WRAPS, REFUSE, "An append past the capacity writes on from the beginning of the buffer.") \
-    ROW(fixed, overflow_wrong_error, OVERFLOW_WRONG_ERROR, REFUSE, "An append past the capacity is refused with a RuntimeError instead of an IndexError.") \
+    ROW(fixed, overflow_wraps, OVERFLOW_WRAPS, REFUSE, \
+        "An append past the capacity writes on from the beginning of the buffer.") \
+    ROW(fixed, overflow_wrong_error, OVERFLOW_WRONG_ERROR, REFUSE, \
+        "An append past the capacity is refused with a RuntimeError instead of an IndexError.") \
     ROW(fixed, refuses_last_cell, REFUSES_LAST_CELL, REFUSE, "An append that fills the buffer exactly is refused.") \
-    ROW(fixed, overflow_half_done, OVERFLOW_HALF_DONE, ATOMIC, "An append past the capacity writes what fits before it is refused.") \
+    ROW(fixed, overflow_half_done, OVERFLOW_HALF_DONE, ATOMIC, \
+        "An append past the capacity writes what fits before it is refused.") \
     ROW(fixed, overflow_counts, OVERFLOW_COUNTS, ATOMIC, "A refused append past the capacity is counted in the length.") \
     ROW(fixed, reset_keeps_length, RESET_KEEPS_LENGTH, RESET, "reset clears the buffers and leaves the length.") \
     ROW(fixed, reorder_values_only, REORDER_VALUES_ONLY, BATCH, "reorder moves the values and forgets the keys.") \
     ROW(fixed, crop_shifts_front, CROP_SHIFTS_FRONT, KEYS, "A crop removes the oldest tokens instead of the newest.") \
     ROW(fixed, append_past_cropped, APPEND_PAST_CROPPED, KEYS, "An append after a crop goes behind the removed tokens.") \
-    ROW(fixed, values_not_written, VALUES_NOT_WRITTEN, VALUES, "An append of one token to a buffer that was cropped forgets the value.") \
+    ROW(fixed, values_not_written, VALUES_NOT_WRITTEN, VALUES, \
+        "An append of one token to a buffer that was cropped forgets the value.") \
     ROW(fixed, mask_is_length, MASK_IS_LENGTH, MASK, "The announced mask is as long as the tokens, not as the buffer.") \
     ROW(fixed, reorder_moves_buffer, REORDER_MOVES_BUFFER, ADDRESS, "reorder makes new buffers.") \
     ROW(fixed, reset_moves_buffer, RESET_MOVES_BUFFER, ADDRESS, "reset makes new buffers.") \
-    ROW(fixed_window, crop_after_eviction, CROP_AFTER_EVICTION, REFUSE, "A crop of two tokens or more is done although the tokens that it needs were evicted.") \
-    ROW(fixed_window, claims_lost_tokens, CLAIMS_LOST_TOKENS, HONEST, "The cache claims that it can be cropped when it cannot, and then crops.") \
+    ROW(fixed_window, crop_after_eviction, CROP_AFTER_EVICTION, REFUSE, \
+        "A crop of two tokens or more is done although the tokens that it needs were evicted.") \
+    ROW(fixed_window, claims_lost_tokens, CLAIMS_LOST_TOKENS, HONEST, \
+        "The cache claims that it can be cropped when it cannot, and then crops.") \
     ROW(fixed_window, reset_keeps_length, RESET_KEEPS_LENGTH, RESET, "reset clears the buffers and leaves the length.") \
     ROW(fixed_window, length_capped, LENGTH_CAPPED, LENGTH, "The reported length never exceeds the window.") \
-    ROW(fixed_window, wraps_around, WRAPS_AROUND, KEYS, "Past the window the newest token takes the place of the oldest, so that the order is lost.") \
-    ROW(fixed_window, full_returns_buffer, FULL_RETURNS_BUFFER, RETURN, "An append of several tokens past the window returns the buffer only.") \
-    ROW(fixed_window, mask_offset_late, MASK_OFFSET_LATE, MASK, "Past the window the announced mask begins one token too late.") \
+    ROW(fixed_window, wraps_around, WRAPS_AROUND, KEYS, \
+        "Past the window the newest token takes the place of the oldest, so that the order is lost.") \
+    ROW(fixed_window, full_returns_buffer, FULL_RETURNS_BUFFER, RETURN, \
+        "An append of several tokens past the window returns the buffer only.") \
+    ROW(fixed_window, mask_offset_late, MASK_OFFSET_LATE, MASK, \
+        "Past the window the announced mask begins one token too late.") \
     ROW(fixed_window, moves_when_full, MOVES_WHEN_FULL, ADDRESS, "The append that fills the window makes new buffers.") \
     ROW(ring, trim_after_wrap, TRIM_AFTER_WRAP, REFUSE, "A crop is done although the tokens that it needs were overwritten.") \
-    ROW(ring, refuses_before_wrap, REFUSES_BEFORE_WRAP, REFUSE, "A crop is refused as soon as the ring is full, before anything was overwritten.") \
+    ROW(ring, refuses_before_wrap, REFUSES_BEFORE_WRAP, REFUSE, \
+        "A crop is refused as soon as the ring is full, before anything was overwritten.") \
     ROW(ring, over_removal_leaves_stale, OVER_REMOVAL_LEAVES_STALE, CLAMP, "Removing more than there is leaves stale tokens.") \
     ROW(ring, reset_keeps_length, RESET_KEEPS_LENGTH, RESET, "reset clears the ring and leaves the length.") \
     ROW(ring, reorder_keys_only, REORDER_KEYS_ONLY, BATCH, "reorder moves the keys and forgets the values.") \
@@ -127,29 +175,38 @@
     ROW(ring, one_too_few, ONE_TOO_FEW, KEYS, "The ring wraps one cell too early.") \
     ROW(ring, position_wraps, POSITION_WRAPS, POSITION, "The next position starts again from zero when the ring wraps.") \
     ROW(blocks, reopens_silently, REOPENS_SILENTLY, REFUSE, "A crop into a closed block is done by dropping the whole block.") \
-    ROW(blocks, over_removal_leaves_rest, OVER_REMOVAL_LEAVES_REST, CLAMP, "Removing more than there is leaves the unfinished rest.") \
+    ROW(blocks, over_removal_leaves_rest, OVER_REMOVAL_LEAVES_REST, CLAMP, \
+        "Removing more than there is leaves the unfinished rest.") \
     ROW(blocks, refused_crop_drops_rest, REFUSED_CROP_DROPS_REST, ATOMIC, "A refused crop has dropped the unfinished rest.") \
     ROW(blocks, reset_keeps_rest, RESET_KEEPS_REST, RESET, "reset forgets the unfinished rest.") \
     ROW(blocks, reorder_forgets_entries, REORDER_FORGETS_ENTRIES, BATCH, "reorder forgets the entries.") \
     ROW(blocks, entries_not_dropped, ENTRIES_NOT_DROPPED, STATE, "A crop to the end of an earlier block leaves the entries.") \
     ROW(blocks, rest_not_cleared, REST_NOT_CLEARED, STATE, "A block that is closed leaves its tokens in the rest.") \
-    ROW(blocks, fold_not_rolled_back, FOLD_NOT_ROLLED_BACK, STATE, "The entry closed after a crop into the rest still contains the removed tokens.") \
-    ROW(blocks, long_append_closes_once, LONG_APPEND_CLOSES_ONCE, STATE, "An append that ends two blocks closes only the first.") \
+    ROW(blocks, fold_not_rolled_back, FOLD_NOT_ROLLED_BACK, STATE, \
+        "The entry closed after a crop into the rest still contains the removed tokens.") \
+    ROW(blocks, long_append_closes_once, LONG_APPEND_CLOSES_ONCE, STATE, \
+        "An append that ends two blocks closes only the first.") \
     ROW(cross, reset_keeps_cross, RESET_KEEPS_CROSS, RESET, "reset forgets the cross keys and values.") \
     ROW(cross, reorder_forgets_cross, REORDER_FORGETS_CROSS, BATCH, "reorder forgets the cross keys and values.") \
     ROW(cross, cropped_too, CROPPED_TOO, KEYS, "A crop of one token also removes a cross key.") \
     ROW(cross, written_twice, WRITTEN_TWICE, KEYS, "The second append adds the cross keys again.") \
-    ROW(cross, lost_when_empty, LOST_WHEN_EMPTY, KEYS, "Removing exactly what there is also removes the cross keys and values.") \
-    ROW(cross, crop_removes_cross_values, CROP_REMOVES_CROSS_VALUES, VALUES, "A crop of two tokens or more removes the last cross value.") \
-    ROW(hybrid, unrecorded_crops, UNRECORDED_CROPS, REFUSE, "A crop without recording is done with what is left of the states.") \
-    ROW(hybrid, refused_half_done, REFUSED_HALF_DONE, ATOMIC, "A refused crop has cropped the keys and values before the states refused.") \
+    ROW(cross, lost_when_empty, LOST_WHEN_EMPTY, KEYS, \
+        "Removing exactly what there is also removes the cross keys and values.") \
+    ROW(cross, crop_removes_cross_values, CROP_REMOVES_CROSS_VALUES, VALUES, \
+        "A crop of two tokens or more removes the last cross value.") \
+    ROW(hybrid, unrecorded_crops, UNRECORDED_CROPS, REFUSE, \
+        "A crop without recording is done with what is left of the states.") \
+    ROW(hybrid, refused_half_done, REFUSED_HALF_DONE, ATOMIC, \
+        "A refused crop has cropped the keys and values before the states refused.") \
     ROW(hybrid, reset_keeps_states, RESET_KEEPS_STATES, RESET, "reset forgets the convolution states.") \
     ROW(hybrid, reorder_forgets_states, REORDER_FORGETS_STATES, BATCH, "reorder forgets the convolution states.") \
     ROW(hybrid, states_not_cropped, STATES_NOT_CROPPED, STATE, "A crop forgets the convolution states.") \
     ROW(hybrid, values_not_cropped, VALUES_NOT_CROPPED, VALUES, "A crop of one token leaves the values as they were.") \
-    ROW(layers, container_skips_last, CONTAINER_SKIPS_LAST, CALL, "A crop through the container does not reach the last layer.") \
+    ROW(layers, container_skips_last, CONTAINER_SKIPS_LAST, CALL, \
+        "A crop through the container does not reach the last layer.") \
     ROW(layers, crop_half_done, CROP_HALF_DONE, ATOMIC, "A refused crop has cropped the layers before the one that refused.") \
-    ROW(layers, append_half_done, APPEND_HALF_DONE, ATOMIC, "A refused append has gone into the layers before the one that refused.") \
+    ROW(layers, append_half_done, APPEND_HALF_DONE, ATOMIC, \
+        "A refused append has gone into the layers before the one that refused.") \
     ROW(layers, reset_first_only, RESET_FIRST_ONLY, RESET, "reset reaches the first layer only.") \
     ROW(layers, reorder_first_only, REORDER_FIRST_ONLY, BATCH, "reorder reaches the first layer only.") \
     ROW(layers, length_of_last_lags, LENGTH_OF_LAST_LAGS, LENGTH, "The last layer reports its length from before the crop.")

@@ -78,7 +78,8 @@ static int open_part(kvc_builtin_layer *layer, kvc_builtin_part *part) {
     return 0;
 }
 
-int kvc_builtin_layer_open(kvc_builtin_layer *layer, const kvc_variant_info *info, const kvc_params *params, int number, kvc_fault fault) {
+int kvc_builtin_layer_open(kvc_builtin_layer *layer, const kvc_variant_info *info, const kvc_params *params, int number,
+                           kvc_fault fault) {
     memset(layer, 0, sizeof *layer);
     layer->info = info;
     layer->params = params;

@@ -46,7 +46,8 @@ static int has_input(kvc_part_rule rule) {
     }
 }
 
-static void fill_input(const kvc_builtin_part *part, kvc_watched *entry, const int32_t *numbers, int64_t count, unsigned char *cell) {
+static void fill_input(const kvc_builtin_part *part, kvc_watched *entry, const int32_t *numbers, int64_t count,
+                       unsigned char *cell) {
     const kvc_store *store = &part->store;
     int turned = part->info->shape == KVC_SHAPE_TURNED;
     unsigned char *out = entry->data;
@@ -83,7 +84,8 @@ int kvc_watch_inputs(kvc_watch *watch, kvc_builtin_layer *layer, int32_t append,
             continue;
         }
         char name[KVC_NAME_MAX];
-        (void)snprintf(name, sizeof name, "input.%d.%s", (int)append, kvc_stored_name(layer->number, (kvc_part_name)part->info->name));
+        (void)snprintf(name, sizeof name, "input.%d.%s", (int)append,
+                       kvc_stored_name(layer->number, (kvc_part_name)part->info->name));
         unsigned char *cell = malloc(store->cell);
         kvc_watched *entry = add_entry(watch, name, (size_t)(count * store->rows * store->heads) * store->cell);
         if (cell != NULL && entry != NULL) {
