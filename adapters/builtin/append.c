@@ -175,7 +175,7 @@ static void append_opaque(kvc_builtin_layer *layer, kvc_builtin_part *part, cons
     kvc_store *store = &part->store;
     int continues = store->count > 0 || (layer->fault == KVC_FAULT_NOT_RESET_ON_FULL_CROP && layer->depth != 0);
     int64_t extra = layer->fault == KVC_FAULT_CHUNK_DEPENDENT ? count : 0;
-    if (layer->fault == KVC_FAULT_REFUSED_CROP_COUNTS && layer->depth != 0) {
+    if (layer->fault == KVC_FAULT_FULL_CROP_COUNTS && layer->depth != 0) {
         extra = 1;
         layer->depth = 0;
     }

@@ -305,9 +305,7 @@ static void crop_constant(const kvc_builtin_layer *layer, kvc_builtin_part *part
 static void crop_opaque(kvc_builtin_layer *layer, kvc_builtin_part *part, int64_t dropped) {
     if (dropped > 0 && dropped >= layer->length) {
         part->store.count = 0;
-        if (layer->fault == KVC_FAULT_NOT_RESET_ON_FULL_CROP) {
-            layer->depth = 1;
-        }
+        layer->depth = 1; /* read by the faults that go on from what was removed */
     }
 }
 
@@ -399,8 +397,6 @@ void kvc_builtin_layer_spoil_refused_crop(kvc_builtin_layer *layer, int64_t remo
     }
     if (layer->fault == KVC_FAULT_REFUSED_HALF_DONE) {
         layer->length -= larger(0, smaller(removed, layer->length));
-    } else if (layer->fault == KVC_FAULT_REFUSED_CROP_COUNTS) {
-        layer->depth = 1;
     } else if (layer->fault == KVC_FAULT_REFUSED_CROP_DROPS_REST) {
         layer->open_count = 0;
     }

@@ -129,8 +129,8 @@
         "After a reset the next tokens are added to the summary from before.") \
     ROW(running, not_reset_on_full_crop, NOT_RESET_ON_FULL_CROP, RESUME, \
         "After all tokens were removed the next ones are added to the summary from before.") \
-    ROW(running, refused_crop_counts, REFUSED_CROP_COUNTS, RESUME, \
-        "After a refused crop the next append adds one unit too much to the summary.") \
+    ROW(running, full_crop_counts, FULL_CROP_COUNTS, RESUME, \
+        "After all tokens were removed the next append adds one unit too much to the summary.") \
     ROW(running, chunk_dependent, CHUNK_DEPENDENT, CHUNK, "Each append adds its own number of tokens to the summary.") \
     ROW(running, first_chunk_special, FIRST_CHUNK_SPECIAL, CHUNK, "An append of four tokens or more skips the third of them.") \
     ROW(fixed, crop_below_zero, CROP_BELOW_ZERO, CLAMP, "Removing more than there is makes the length negative.") \
