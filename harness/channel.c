@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/memory_use.h"
+#include "harness/system.h"
 
 enum { PIECE = 1 << 16, GRACE_MS = 1000, LOOK_MS = 100, PIECES_AT_ONCE = 64 };
 

@@ -6,7 +6,7 @@
 
 #include <cjson/cJSON.h>
 
-enum { CELLS_SHOWN = 64, TITLE_SIZE = 400, LIST_SIZE = 160 };
+enum { CELLS_SHOWN = 64, TITLE_SIZE = 640, LIST_SIZE = 160 };
 
 /* The tokens of one row that a tensor must hold. */
 static cJSON *expected_row(const kvc_model *model, int slot, const kvc_extent *extent, int row)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "harness/detail.h"
-#include "harness/memory_use.h"
+#include "harness/system.h"
 
 enum { MEMORY_SAMPLE = 16 };
 

@@ -8,7 +8,18 @@
 
 enum { KVC_EVALUATE_MAX = 256, KVC_SHARED_TEXT = 1 << 20 };
 
+/* What a worker runs: set before it is told to choose. */
+typedef struct kvc_selection {
+    char subject[KVC_SPEC_NAME_MAX];
+    char version[64];
+    char variant[KVC_SPEC_NAME_MAX];
+    char contract[64];
+    uint64_t seed;
+    int32_t profile;
+} kvc_selection;
+
 typedef struct kvc_shared {
+    kvc_selection selection;
     /* Written by the worker before every op, read by the main process when the worker dies or stands still. */
     volatile uint64_t tick;
     volatile uint64_t index; /* number of the sequence, or place in `sequence` while evaluating */

@@ -169,7 +169,7 @@ static uint64_t hash_tensor(uint64_t hash, const kvc_tensor *tensor)
 
 static shortcut find_name(const kvc_plan *plan, const char *name)
 {
-    shortcut out = {name, -1, OTHER};
+    shortcut out = {.name = name, .slot = -1, .kind = OTHER};
 
     if (strncmp(name, "input.", 6) == 0 || strncmp(name, "earlier.", 8) == 0) {
         out.kind = name[0] == 'i' ? INPUT : EARLIER;
@@ -202,8 +202,9 @@ static void sort_tensors(kvc_judge *judge, const kvc_observation *observation, u
             place = judge->shortcuts[at];
         } else {
             place = find_name(plan, tensor->name);
+            /* Names of watched tensors come and go: only the others are known by their address. */
             if (at < SHORTCUTS)
-                judge->shortcuts[at] = place;
+                judge->shortcuts[at] = place.kind == INPUT || place.kind == EARLIER ? (shortcut){0} : place;
         }
         if (place.kind == STORED)
             judge->stored[place.slot] = tensor;

@@ -1,8 +1,13 @@
-#include "harness/memory_use.h"
+#include "harness/system.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 uint64_t kvc_memory_use(int pid)
 {
@@ -26,4 +31,11 @@ uint64_t kvc_memory_use(int pid)
     }
     (void)fclose(file);
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+void kvc_die_with_parent(void)
+{
+#ifdef __linux__
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
 }

@@ -1,0 +1,671 @@
+#include "harness/crew.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/detail.h"
+#include "harness/system.h"
+
+enum { LOOK_MS = 20, START_TRIES = 5 };
+
+typedef struct member {
+    pid_t pid; /* 0: none */
+    int socket;
+    kvc_shared *shared;
+    int busy; /* the command it works on, 0 for none */
+    uint64_t end; /* of its range */
+    uint64_t tick;
+    int64_t tick_ms; /* when `tick` last changed */
+    int64_t look_ms; /* when its memory was last looked at */
+    kvc_deviation death; /* how it was ended by us */
+    int greeted;
+} member;
+
+struct kvc_crew {
+    kvc_crew_options options;
+    member *member;
+    cJSON *hello;
+    kvc_generator *generator;
+    kvc_selection selection;
+    int chosen;
+    kvc_judge *judge;
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec time;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+static int start_member(kvc_crew *crew, member *self, kvc_error *error)
+{
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) {
+        kvc_error_set(error, "no socket: %s", strerror(errno));
+        return 0;
+    }
+    (void)fflush(NULL);
+    for (int attempt = 0; (self->pid = fork()) < 0 && attempt < START_TRIES; attempt++)
+        (void)poll(NULL, 0, 50 << attempt);
+    if (self->pid < 0) {
+        kvc_error_set(error, "cannot start a worker: %s", strerror(errno));
+        (void)close(pair[0]);
+        (void)close(pair[1]);
+        self->pid = 0;
+        return 0;
+    }
+    if (self->pid == 0) {
+        /* The main process alone answers Ctrl-C; without it the socket ends. */
+        (void)signal(SIGINT, SIG_IGN);
+        (void)signal(SIGTERM, SIG_DFL);
+        (void)close(pair[0]);
+        for (int at = 0; at < crew->options.jobs; at++) {
+            if (&crew->member[at] != self && crew->member[at].socket >= 0)
+                (void)close(crew->member[at].socket);
+        }
+        kvc_die_with_parent();
+        _exit(kvc_worker_run(pair[1], crew->options.catalogue, &crew->options.access, self->shared,
+                             crew->options.growth_limit));
+    }
+    (void)close(pair[1]);
+    self->socket = pair[0];
+    self->busy = 0;
+    self->greeted = 0;
+    self->death = KVC_AS_EXPECTED;
+    return 1;
+}
+
+static void end_member(member *self)
+{
+    if (self->socket >= 0)
+        (void)close(self->socket);
+    self->socket = -1;
+    if (self->pid > 0) {
+        int64_t until = now_ms() + (self->busy ? 0 : 3000);
+        pid_t got = 0;
+        while ((got = waitpid(self->pid, NULL, WNOHANG)) == 0 && now_ms() < until)
+            (void)poll(NULL, 0, 2);
+        if (got == 0) {
+            /* A worker that drives a process takes it along. */
+            (void)kill(self->pid, SIGTERM);
+            (void)poll(NULL, 0, 20);
+            (void)kill(self->pid, SIGKILL);
+            while (waitpid(self->pid, NULL, 0) < 0 && errno == EINTR)
+                ;
+        }
+    }
+    self->pid = 0;
+    self->busy = 0;
+}
+
+static int give_order(member *self, kvc_command command, uint64_t start, uint64_t end)
+{
+    kvc_order order = {(int32_t)command, 0, start, end};
+
+    self->busy = (int)command;
+    self->end = end;
+    self->tick = self->shared->tick;
+    self->tick_ms = self->look_ms = now_ms();
+    return send(self->socket, &order, sizeof order, MSG_NOSIGNAL) == (ssize_t)sizeof order;
+}
+
+kvc_crew *kvc_crew_open(const kvc_crew_options *options, kvc_error *error)
+{
+    kvc_crew *crew = calloc(1, sizeof *crew);
+
+    if (crew == NULL || (crew->judge = kvc_judge_open()) == NULL ||
+        (crew->member = calloc((size_t)options->jobs, sizeof *crew->member)) == NULL) {
+        kvc_error_set(error, "not enough memory");
+        if (crew != NULL)
+            kvc_judge_close(crew->judge);
+        free(crew);
+        return NULL;
+    }
+    crew->options = *options;
+    for (int at = 0; at < options->jobs; at++) {
+        crew->member[at].socket = -1;
+        crew->member[at].shared = mmap(NULL, sizeof(kvc_shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                                       -1, 0);
+        if (crew->member[at].shared == MAP_FAILED) {
+            crew->member[at].shared = NULL;
+            kvc_error_set(error, "not enough memory for a worker");
+            kvc_crew_close(crew);
+            return NULL;
+        }
+    }
+    for (int at = 0; at < options->jobs; at++) {
+        member *self = &crew->member[at];
+        if (!start_member(crew, self, error)) {
+            kvc_crew_close(crew);
+            return NULL;
+        }
+        (void)give_order(self, KVC_COMMAND_HELLO, 0, 0);
+    }
+    return crew;
+}
+
+void kvc_crew_close(kvc_crew *crew)
+{
+    if (crew == NULL)
+        return;
+    for (int at = 0; at < crew->options.jobs; at++) {
+        if (crew->member[at].socket >= 0) {
+            (void)close(crew->member[at].socket);
+            crew->member[at].socket = -1;
+        }
+    }
+    for (int at = 0; at < crew->options.jobs; at++) {
+        end_member(&crew->member[at]);
+        if (crew->member[at].shared != NULL)
+            (void)munmap(crew->member[at].shared, sizeof(kvc_shared));
+    }
+    cJSON_Delete(crew->hello);
+    kvc_judge_close(crew->judge);
+    free(crew->member);
+    free(crew);
+}
+
+/* Ends a worker that stands still or holds too much. */
+static void look_after(kvc_crew *crew, member *self)
+{
+    int64_t now = now_ms();
+
+    if (self->shared->tick != self->tick) {
+        self->tick = self->shared->tick;
+        self->tick_ms = now;
+    }
+    if (crew->options.access.plugin == NULL)
+        return;
+    if (now - self->tick_ms > crew->options.stall_ms)
+        self->death = KVC_HUNG;
+    if (now - self->look_ms > 5 * LOOK_MS) {
+        self->look_ms = now;
+        if (crew->options.memory_limit > 0 && kvc_memory_use((int)self->pid) > crew->options.memory_limit)
+            self->death = KVC_SWELLED;
+    }
+    if (self->death != KVC_AS_EXPECTED)
+        (void)kill(self->pid, SIGKILL);
+}
+
+/* What became of the worker: 1 answered, 0 still busy, -1 died. */
+static int hear(member *self, kvc_answer *answer)
+{
+    size_t used = 0;
+
+    while (used < sizeof *answer) {
+        ssize_t got = read(self->socket, (char *)answer + used, sizeof *answer - used);
+        if (got > 0)
+            used += (size_t)got;
+        else if (got == 0 || errno != EINTR)
+            return -1;
+    }
+    self->busy = 0;
+    return 1;
+}
+
+static int stopped(const kvc_crew *crew)
+{
+    return crew->options.stop != NULL && *crew->options.stop != 0;
+}
+
+/*
+ * Waits for one of the busy workers first..last to answer or die. *who is its place; *done is 1, 0 (the shared text says what went
+ * wrong) or -1 (died).
+ */
+static kvc_crew_result wait_for_any(kvc_crew *crew, int first, int last, int *who, int *done, kvc_error *error)
+{
+    struct pollfd ready[KVC_JOBS_MAX];
+
+    for (;;) {
+        int count = 0;
+        int places[KVC_JOBS_MAX];
+        int got;
+        for (int at = first; at <= last; at++) {
+            if (crew->member[at].busy) {
+                ready[count] = (struct pollfd){.fd = crew->member[at].socket, .events = POLLIN};
+                places[count++] = at;
+            }
+        }
+        if (count == 0) {
+            kvc_error_set(error, "no worker is busy");
+            return KVC_CREW_FAILED;
+        }
+        got = poll(ready, (nfds_t)count, LOOK_MS);
+        if (stopped(crew))
+            return KVC_CREW_STOPPED;
+        for (int at = 0; got > 0 && at < count; at++) {
+            kvc_answer answer;
+            int heard;
+            if (ready[at].revents == 0)
+                continue;
+            *who = places[at];
+            heard = hear(&crew->member[places[at]], &answer);
+            *done = heard < 0 ? -1 : answer.done != 0;
+            return KVC_CREW_DONE;
+        }
+        for (int at = 0; at < count; at++)
+            look_after(crew, &crew->member[places[at]]);
+        if (crew->options.progress != NULL) {
+            uint64_t sequences = 0;
+            for (int at = 0; at < crew->options.jobs; at++)
+                sequences += crew->member[at].shared->sequences;
+            crew->options.progress(crew->options.context, sequences);
+        }
+    }
+}
+
+/* Waits for one worker. */
+static kvc_crew_result wait_for(kvc_crew *crew, member *self, int *done, kvc_error *error)
+{
+    int place = (int)(self - crew->member);
+    int who;
+
+    return wait_for_any(crew, place, place, &who, done, error);
+}
+
+static kvc_crew_result fail_with_text(member *self, kvc_error *error)
+{
+    self->shared->text[sizeof error->text - 1] = '\0';
+    kvc_error_set(error, "%s", self->shared->text);
+    return KVC_CREW_FAILED;
+}
+
+/* Makes sure that a worker is up, knows its subject and has the choice. */
+static kvc_crew_result make_ready(kvc_crew *crew, member *self, kvc_error *error)
+{
+    kvc_crew_result result;
+    int done;
+
+    if (self->pid == 0) {
+        if (!start_member(crew, self, error))
+            return KVC_CREW_FAILED;
+        (void)give_order(self, KVC_COMMAND_HELLO, 0, 0);
+    }
+    if (!self->greeted) {
+        result = wait_for(crew, self, &done, error);
+        if (result != KVC_CREW_DONE)
+            return result;
+        if (done == 0)
+            return fail_with_text(self, error);
+        if (done < 0) {
+            end_member(self);
+            kvc_error_set(error, "a worker ended while it started its subject");
+            return KVC_CREW_FAILED;
+        }
+        self->greeted = 1;
+        if (crew->chosen) {
+            self->shared->selection = crew->selection;
+            (void)give_order(self, KVC_COMMAND_CHOOSE, 0, 0);
+            result = wait_for(crew, self, &done, error);
+            if (result != KVC_CREW_DONE)
+                return result;
+            if (done <= 0)
+                return fail_with_text(self, error);
+        }
+    }
+    return KVC_CREW_DONE;
+}
+
+kvc_crew_result kvc_crew_hello(kvc_crew *crew, const cJSON **hello, kvc_error *error)
+{
+    kvc_crew_result result;
+
+    if (crew->hello == NULL) {
+        result = make_ready(crew, &crew->member[0], error);
+        if (result != KVC_CREW_DONE)
+            return result;
+        crew->hello = cJSON_Parse(crew->member[0].shared->text);
+        if (crew->hello == NULL) {
+            kvc_error_set(error, "not enough memory");
+            return KVC_CREW_FAILED;
+        }
+    }
+    *hello = crew->hello;
+    return KVC_CREW_DONE;
+}
+
+kvc_crew_result kvc_crew_choose(kvc_crew *crew, const kvc_selection *selection, kvc_generator *generator,
+                                kvc_error *error)
+{
+    crew->generator = generator;
+    crew->selection = *selection;
+    crew->chosen = 0;
+    for (int at = 0; at < crew->options.jobs; at++) {
+        member *self = &crew->member[at];
+        kvc_crew_result result;
+        int done;
+        /* A worker that is still starting is given the choice when it is first needed. */
+        if (!self->greeted && at > 0)
+            continue;
+        result = make_ready(crew, self, error);
+        if (result != KVC_CREW_DONE)
+            return result;
+        self->shared->selection = *selection;
+        (void)give_order(self, KVC_COMMAND_CHOOSE, 0, 0);
+        result = wait_for(crew, self, &done, error);
+        if (result != KVC_CREW_DONE)
+            return result;
+        if (done < 0) {
+            end_member(self);
+            kvc_error_set(error, "a worker ended while it chose a variant");
+            return KVC_CREW_FAILED;
+        }
+        if (done == 0)
+            return fail_with_text(self, error);
+    }
+    crew->chosen = 1;
+    return KVC_CREW_DONE;
+}
+
+/* The failure of the op that a worker died in. Returns 0 when there is no such op. */
+static int death_of(kvc_crew *crew, const member *self, const kvc_plan *plan, const kvc_sequence *sequence,
+                    kvc_failure *failure)
+{
+    int32_t step = self->shared->step;
+    kvc_deviation how = self->death != KVC_AS_EXPECTED ? self->death : KVC_CRASHED;
+
+    if (step < 0 || step >= sequence->count || !kvc_judge_start(crew->judge, plan, NULL))
+        return 0;
+    for (int32_t at = 0; at < step; at++) {
+        if (!kvc_judge_assume(crew->judge, &sequence->op[at]))
+            return 0;
+    }
+    kvc_judge_died(crew->judge, &sequence->op[step], how, failure);
+    return 1;
+}
+
+/* A worker died in its range: counts the failure and lets a new one go on behind it. */
+static kvc_crew_result go_on_after_death(kvc_crew *crew, member *self, const kvc_exclusions *exclusions,
+                                         uint64_t start, kvc_error *error)
+{
+    uint64_t index = self->shared->index;
+    uint64_t end = self->end;
+    kvc_sequence sequence;
+    kvc_failure failure;
+    const kvc_plan *plan;
+    kvc_crew_result result;
+
+    if (index < start || index >= end) {
+        end_member(self);
+        kvc_error_set(error, "a worker ended outside of any op");
+        return KVC_CREW_FAILED;
+    }
+    if (!kvc_generator_sequence(crew->generator, index, exclusions, &sequence, NULL, error))
+        return KVC_CREW_FAILED;
+    plan = kvc_generator_plan(crew->generator, index, error);
+    if (plan == NULL)
+        return KVC_CREW_FAILED;
+    if (!death_of(crew, self, plan, &sequence, &failure)) {
+        kvc_error_set(error, "a worker ended outside of any op");
+        return KVC_CREW_FAILED;
+    }
+    kvc_tally_add(&self->shared->tally, &failure, &plan->params, &sequence, index, 1);
+    end_member(self);
+    result = make_ready(crew, self, error);
+    if (result != KVC_CREW_DONE)
+        return result;
+    /* The new worker counts its block anew from here; what the dead one had made ready of it was counted already. */
+    {
+        uint64_t counted = kvc_generator_block_end(crew->generator, index);
+        uint64_t ready = (counted < end ? counted : end) - (index + 1);
+        self->shared->sequences -= ready < self->shared->sequences ? ready : self->shared->sequences;
+    }
+    if (index + 1 < end)
+        (void)give_order(self, KVC_COMMAND_RANGE, index + 1, end);
+    return KVC_CREW_DONE;
+}
+
+/* Adds what a worker counted. Its memory may hold anything after a crash, so the tally is bounded here. */
+static void collect_counts(member *self, kvc_tally *tally, kvc_coverage *coverage, uint64_t *ops)
+{
+    kvc_tally *found = &self->shared->tally;
+    int32_t count = found->count < 0 || found->count > KVC_TALLY_MAX ? 0 : found->count;
+
+    for (int32_t at = 0; at < count; at++) {
+        const kvc_tally_entry *entry = &found->entry[at];
+        if (entry->sequence.count < 1 || entry->sequence.count > KVC_OPS_MAX || entry->failure.law >= KVC_LAWS ||
+            entry->failure.op >= KVC_OP_KINDS)
+            continue;
+        kvc_tally_add(tally, &entry->failure, &entry->params, &entry->sequence, entry->index, entry->failures);
+    }
+    tally->lost += found->lost;
+    for (int op = 0; op < KVC_OP_KINDS; op++) {
+        for (int code = 0; code < KVC_SITUATIONS; code++) {
+            coverage->planned[op][code] += self->shared->coverage.planned[op][code];
+            coverage->judged[op][code] += self->shared->coverage.judged[op][code];
+        }
+    }
+    *ops += self->shared->ops;
+}
+
+static void clear_counts(member *self, const kvc_exclusions *exclusions)
+{
+    self->shared->sequences = self->shared->ops = 0;
+    memset(&self->shared->coverage, 0, sizeof self->shared->coverage);
+    self->shared->tally.count = self->shared->tally.lost = 0;
+    self->shared->exclusions = *exclusions;
+}
+
+/* A worker that is still starting takes no part, so that the first verdict need not wait for it. */
+static int is_up(kvc_crew *crew, member *self)
+{
+    struct pollfd ready = {.fd = self->socket, .events = POLLIN};
+
+    if (self->greeted)
+        return 1;
+    (void)crew;
+    return self->pid == 0 || (self->busy == KVC_COMMAND_HELLO && poll(&ready, 1, 0) > 0);
+}
+
+kvc_crew_result kvc_crew_range(kvc_crew *crew, uint64_t start, uint64_t end, const kvc_exclusions *exclusions,
+                               kvc_tally *tally, kvc_coverage *coverage, uint64_t *ops, kvc_error *error)
+{
+    int places[KVC_JOBS_MAX];
+    uint64_t starts[KVC_JOBS_MAX] = {0};
+    int used = 0;
+    uint64_t at = start;
+    kvc_crew_result result;
+
+    for (int place = 0; place < crew->options.jobs; place++) {
+        if (place > 0 && !is_up(crew, &crew->member[place]))
+            continue;
+        result = make_ready(crew, &crew->member[place], error);
+        if (result != KVC_CREW_DONE)
+            return result;
+        places[used++] = place;
+    }
+    for (int turn = 0; turn < used; turn++) {
+        member *self = &crew->member[places[turn]];
+        uint64_t share = (end - at) / (uint64_t)(used - turn);
+        uint64_t stop = turn + 1 == used ? end : at + share;
+        if (stop > at && stop < end)
+            stop = kvc_generator_block_end(crew->generator, stop - 1);
+        if (stop > end)
+            stop = end;
+        clear_counts(self, exclusions);
+        starts[places[turn]] = at;
+        if (stop > at)
+            (void)give_order(self, KVC_COMMAND_RANGE, at, stop);
+        at = stop;
+    }
+    for (;;) {
+        int busy = 0;
+        int who;
+        int done;
+        for (int turn = 0; turn < used; turn++)
+            busy |= crew->member[places[turn]].busy == KVC_COMMAND_RANGE;
+        if (!busy)
+            break;
+        result = wait_for_any(crew, 0, crew->options.jobs - 1, &who, &done, error);
+        if (result == KVC_CREW_DONE && crew->member[who].greeted == 0) {
+            /* It has only now finished starting. */
+            if (done == 0)
+                return fail_with_text(&crew->member[who], error);
+            crew->member[who].greeted = done > 0;
+            if (done < 0)
+                end_member(&crew->member[who]);
+            else {
+                crew->member[who].shared->selection = crew->selection;
+                (void)give_order(&crew->member[who], KVC_COMMAND_CHOOSE, 0, 0);
+            }
+            continue;
+        }
+        if (result == KVC_CREW_DONE && done < 0)
+            result = go_on_after_death(crew, &crew->member[who], exclusions, starts[who], error);
+        else if (result == KVC_CREW_DONE && done == 0)
+            result = fail_with_text(&crew->member[who], error);
+        if (result != KVC_CREW_DONE) {
+            for (int turn = 0; turn < used; turn++)
+                collect_counts(&crew->member[places[turn]], tally, coverage, ops);
+            return result;
+        }
+    }
+    for (int turn = 0; turn < used; turn++)
+        collect_counts(&crew->member[places[turn]], tally, coverage, ops);
+    return KVC_CREW_DONE;
+}
+
+/* Gives one order to the first worker and waits. *done as in wait_for_any. */
+static kvc_crew_result command_first(kvc_crew *crew, kvc_command command, uint64_t start, int *done, kvc_error *error)
+{
+    kvc_crew_result result = make_ready(crew, &crew->member[0], error);
+
+    if (result != KVC_CREW_DONE)
+        return result;
+    (void)give_order(&crew->member[0], command, start, 0);
+    return wait_for(crew, &crew->member[0], done, error);
+}
+
+static int plan_of(kvc_crew *crew, const kvc_params *params, kvc_plan *plan, kvc_error *error)
+{
+    const kvc_catalogue *catalogue = crew->options.catalogue;
+    const kvc_spec *spec = kvc_catalogue_spec(catalogue, crew->selection.subject, crew->selection.variant);
+    const kvc_contract *contract = kvc_catalogue_contract_by_id(catalogue, crew->selection.contract);
+
+    return kvc_plan_make(catalogue, contract, spec, crew->selection.variant, params, plan, error);
+}
+
+kvc_crew_result kvc_crew_evaluate(kvc_crew *crew, const kvc_params *params, const kvc_sequence *sequence, int count,
+                                  uint8_t *failed, kvc_failure *failure, kvc_error *error)
+{
+    member *self = &crew->member[0];
+    int from = 0;
+
+    while (from < count) {
+        kvc_crew_result result;
+        int done;
+        int until = count;
+        self->shared->params = *params;
+        self->shared->cases = count;
+        memcpy(self->shared->sequence, sequence, (size_t)count * sizeof *sequence);
+        result = command_first(crew, KVC_COMMAND_EVALUATE, (uint64_t)from, &done, error);
+        if (result != KVC_CREW_DONE)
+            return result;
+        if (done == 0)
+            return fail_with_text(self, error);
+        if (done < 0) {
+            uint64_t place = self->shared->index;
+            kvc_plan plan;
+            if (place < (uint64_t)from || place >= (uint64_t)count || !plan_of(crew, params, &plan, error)) {
+                end_member(self);
+                kvc_error_set(error, "a worker ended outside of any op");
+                return KVC_CREW_FAILED;
+            }
+            until = (int)place;
+            if (!death_of(crew, self, &plan, &sequence[place], &failure[place])) {
+                end_member(self);
+                kvc_error_set(error, "a worker ended outside of any op");
+                return KVC_CREW_FAILED;
+            }
+            failed[place] = 1;
+        }
+        memcpy(failed + from, self->shared->failed + from, (size_t)(until - from));
+        memcpy(failure + from, self->shared->failure + from, (size_t)(until - from) * sizeof *failure);
+        from = until;
+        if (done < 0) {
+            end_member(self);
+            from = until + 1;
+        }
+    }
+    return KVC_CREW_DONE;
+}
+
+kvc_crew_result kvc_crew_detail(kvc_crew *crew, const kvc_params *params, const kvc_sequence *sequence,
+                                const char **json, kvc_error *error)
+{
+    member *self = &crew->member[0];
+    kvc_crew_result result;
+    int done;
+
+    self->shared->params = *params;
+    self->shared->cases = 1;
+    self->shared->sequence[0] = *sequence;
+    result = command_first(crew, KVC_COMMAND_DETAIL, 0, &done, error);
+    if (result != KVC_CREW_DONE)
+        return result;
+    if (done == 0)
+        return fail_with_text(self, error);
+    if (done < 0 || (self->shared->failed[0] && self->shared->failure[0].law == KVC_ALIVE)) {
+        kvc_plan plan;
+        kvc_failure failure = self->shared->failure[0];
+        int good = plan_of(crew, params, &plan, error) &&
+                   (done >= 0 || death_of(crew, self, &plan, sequence, &failure));
+        if (good && done >= 0) {
+            good = kvc_judge_start(crew->judge, &plan, NULL);
+            for (int at = 0; good && at < failure.step && at < sequence->count; at++)
+                good = kvc_judge_assume(crew->judge, &sequence->op[at]);
+            if (good && failure.step < sequence->count)
+                kvc_judge_died(crew->judge, &sequence->op[failure.step], (kvc_deviation)failure.deviation, &failure);
+        }
+        if (done < 0)
+            end_member(self);
+        if (!good || failure.step >= sequence->count) {
+            kvc_error_set(error, "a worker ended outside of any op");
+            return KVC_CREW_FAILED;
+        }
+        kvc_detail_write(crew->judge, &sequence->op[failure.step], NULL, &failure, self->shared->text,
+                         sizeof self->shared->text);
+    }
+    self->shared->text[KVC_SHARED_TEXT - 1] = '\0';
+    *json = self->shared->text;
+    return KVC_CREW_DONE;
+}
+
+kvc_crew_result kvc_crew_script(kvc_crew *crew, const char *request, const char **script, kvc_error *error)
+{
+    member *self = &crew->member[0];
+    kvc_crew_result result = make_ready(crew, self, error);
+    int done;
+
+    if (result != KVC_CREW_DONE)
+        return result;
+    if (strlen(request) >= KVC_SHARED_TEXT) {
+        kvc_error_set(error, "the case is too long for a script");
+        return KVC_CREW_FAILED;
+    }
+    memcpy(self->shared->text, request, strlen(request) + 1);
+    result = command_first(crew, KVC_COMMAND_SCRIPT, 0, &done, error);
+    if (result != KVC_CREW_DONE)
+        return result;
+    if (done == 0)
+        return fail_with_text(self, error);
+    if (done < 0) {
+        end_member(self);
+        kvc_error_set(error, "a worker ended while it wrote a script");
+        return KVC_CREW_FAILED;
+    }
+    self->shared->text[KVC_SHARED_TEXT - 1] = '\0';
+    *script = self->shared->text;
+    return KVC_CREW_DONE;
+}

@@ -1,0 +1,55 @@
+/*
+ * The crew: the worker processes of one target. A worker that crashes, stands still or swells is ended, the op that did it becomes
+ * a failure of law ALIVE, and a new worker goes on.
+ */
+#ifndef KVC_HARNESS_CREW_H
+#define KVC_HARNESS_CREW_H
+
+#include <signal.h>
+
+#include "harness/worker.h"
+
+enum { KVC_JOBS_MAX = 256 };
+
+typedef struct kvc_crew_options {
+    const kvc_catalogue *catalogue;
+    kvc_subject_access access;
+    int jobs;
+    int stall_ms;          /* a worker that begins no op for so long stands still */
+    uint64_t memory_limit; /* bytes that a worker with a plugin may hold */
+    uint64_t growth_limit; /* bytes that one sequence may add to it */
+    const volatile sig_atomic_t *stop;   /* becomes non-zero to give up; may be NULL */
+    void (*progress)(void *context, uint64_t sequences); /* called now and then; may be NULL */
+    void *context;
+} kvc_crew_options;
+
+typedef enum kvc_crew_result {
+    KVC_CREW_DONE = 0,
+    KVC_CREW_STOPPED, /* *stop was set */
+    KVC_CREW_FAILED   /* *error says what */
+} kvc_crew_result;
+
+typedef struct kvc_crew kvc_crew;
+
+/* Starts the workers; all begin to start their subject. NULL with *error set. */
+kvc_crew *kvc_crew_open(const kvc_crew_options *options, kvc_error *error);
+/* Ends all processes. */
+void kvc_crew_close(kvc_crew *crew);
+/* The first worker's hello; belongs to the crew. */
+kvc_crew_result kvc_crew_hello(kvc_crew *crew, const cJSON **hello, kvc_error *error);
+/* Chooses a variant for all workers. `generator` is the main process's own of the same choice and must live until the next. */
+kvc_crew_result kvc_crew_choose(kvc_crew *crew, const kvc_selection *selection, kvc_generator *generator,
+                                kvc_error *error);
+/* Runs sequences start to end - 1; failures, coverage and counts are added to what is given. */
+kvc_crew_result kvc_crew_range(kvc_crew *crew, uint64_t start, uint64_t end, const kvc_exclusions *exclusions,
+                               kvc_tally *tally, kvc_coverage *coverage, uint64_t *ops, kvc_error *error);
+/* Evaluates at most KVC_EVALUATE_MAX cases: failed[i] and failure[i] say what came of sequence[i]. */
+kvc_crew_result kvc_crew_evaluate(kvc_crew *crew, const kvc_params *params, const kvc_sequence *sequence, int count,
+                                  uint8_t *failed, kvc_failure *failure, kvc_error *error);
+/* Detail of a case as JSON text, "" when it did not fail; belongs to the crew until the next call. */
+kvc_crew_result kvc_crew_detail(kvc_crew *crew, const kvc_params *params, const kvc_sequence *sequence,
+                                const char **json, kvc_error *error);
+/* Stand-alone program for a request; belongs to the crew until the next call. */
+kvc_crew_result kvc_crew_script(kvc_crew *crew, const char *request, const char **script, kvc_error *error);
+
+#endif

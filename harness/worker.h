@@ -1,0 +1,42 @@
+/*
+ * A worker process: obeys commands over a socket and works in shared memory.
+ */
+#ifndef KVC_HARNESS_WORKER_H
+#define KVC_HARNESS_WORKER_H
+
+#include "harness/driver.h"
+#include "harness/shared.h"
+
+typedef enum kvc_command {
+    KVC_COMMAND_HELLO = 1, /* start the subject; its hello comes in the shared text */
+    KVC_COMMAND_CHOOSE,    /* the shared selection */
+    KVC_COMMAND_RANGE,     /* sequences start to end - 1 */
+    KVC_COMMAND_EVALUATE,  /* the shared cases from `start` on */
+    KVC_COMMAND_DETAIL,    /* the first shared case; JSON comes in the shared text */
+    KVC_COMMAND_SCRIPT     /* the shared text is the request, and becomes the script */
+} kvc_command;
+
+typedef struct kvc_order {
+    int32_t command;
+    int32_t unused;
+    uint64_t start;
+    uint64_t end;
+} kvc_order;
+
+/* 1: done. 0: the shared text says what went wrong. */
+typedef struct kvc_answer {
+    int32_t done;
+    int32_t command;
+} kvc_answer;
+
+/* What is driven: a plugin, or a process. One of the two is set. */
+typedef struct kvc_subject_access {
+    const kvc_plugin *plugin;
+    kvc_process_options process; /* command NULL when there is a plugin */
+} kvc_subject_access;
+
+/* The life of a worker; returns its exit status when the socket is closed. */
+int kvc_worker_run(int socket, const kvc_catalogue *catalogue, const kvc_subject_access *access, kvc_shared *shared,
+                   uint64_t growth_limit);
+
+#endif
