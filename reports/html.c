@@ -301,7 +301,8 @@ static void add_not_run(kvc_text *out, const kvc_model *model)
             continue;
         }
         kvc_text_add(out, "<tr><th scope=\"row\">");
-        kvc_html_add_name(out, kvc_json_string(run->json, "variant"));
+        const char *variant = kvc_json_string(run->json, "variant");
+        kvc_html_add_name(out, *variant != '\0' ? variant : kvc_json_string(run->json, "target"));
         kvc_text_add(out, " <span class=\"soft\">");
         add_version(out, &model->versions[run->version]);
         kvc_text_add(out, "</span></th><td class=\"verdict\">");

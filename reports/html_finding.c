@@ -73,6 +73,7 @@ static void add_fact(kvc_text *out, const char *name, const cJSON *expected, con
         kvc_text_add(out, same ? "<span class=\"good\">✓</span> same" : "<span class=\"bad\">✗</span> differs");
     }
     kvc_text_add(out, "</td></tr>\n");
+    out->failed |= left.failed | right.failed;
     kvc_text_free(&left);
     kvc_text_free(&right);
 }

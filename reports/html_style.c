@@ -35,11 +35,13 @@ const char *const kvc_html_style[] = {
     ".scroll{overflow-x:auto;margin:.5rem 0;position:relative}"
     "table{border-collapse:collapse}"
     "caption{text-align:left;color:var(--soft);font-size:.875rem;padding:.25rem 0}"
-    "th,td{overflow-wrap:normal;text-align:left;vertical-align:top;padding:.35rem .75rem .35rem 0;border-bottom:1px solid var(--line)}"
+    "th,td{overflow-wrap:normal;text-align:left;vertical-align:top;padding:.35rem .75rem .35rem 0;"
+    "border-bottom:1px solid var(--line)}"
     "thead th{font-size:.8125rem;color:var(--soft);font-weight:600}"
     "tbody th{font-weight:600}"
-    "table.wide{width:100%}tbody th,tbody td{overflow-wrap:anywhere}.wide tbody th,.matrix tbody th{min-width:8rem}"
-    ".facts tbody th,.facts td:last-child,.ops th,.ops td,.ops code{white-space:nowrap}.facts td:nth-child(2){overflow-wrap:normal}.facts td:nth-child(3){"
+    "table.wide{width:100%}tbody th,.facts td:nth-child(3){overflow-wrap:anywhere}"
+    "tbody td{overflow-wrap:break-word}.wide tbody th,.matrix tbody th{min-width:8rem}"
+    ".facts tbody th,.facts td:last-child,.ops th,.ops td,.ops code{white-space:nowrap}.facts td:nth-child(3){"
     "min-width:4rem}"
     "table.runs{table-layout:fixed;min-width:36rem}.runs th:nth-child(1){width:33%}.runs th:nth-child(2){width:19%}"
     ".runs th:nth-child(3){width:15%}.runs th:nth-child(4){width:11%}"
@@ -54,8 +56,7 @@ const char *const kvc_html_style[] = {
     ".tags li.bad{border:2px solid var(--bad);color:var(--text)}"
     ".pair{display:flex;flex-wrap:wrap;gap:0 2.5rem}.pair>*{min-width:0;max-width:100%}"
     "tr.here th,tr.here td{background:var(--badback)}.facts tr.here td:last-child{font-weight:700}"
-    "table.ops td,table.ops th,table.facts td,table.facts th{padding-left:.5rem}"
-    ,
+    "table.ops td,table.ops th,table.facts td,table.facts th{padding-left:.5rem}",
     "figure{margin:.75rem 0 1rem}figcaption{font-weight:600}figure p{font-size:.9375rem;margin:.25rem 0}"
     ".cells{border-collapse:separate;border-spacing:3px}"
     ".cells th{white-space:nowrap}.cells th,.cells td{border:0;padding:.1rem .3rem;text-align:center;min-width:2rem}"
@@ -86,4 +87,4 @@ const char *const kvc_html_style[] = {
     NULL,
 };
 
-const char kvc_html_style_hash[] = "sha256-W7maNYcVEtOLiWb4K+hBzRzrYK7jGK+dzUJ/LevXQt4=";
+const char kvc_html_style_hash[] = "sha256-QP6pPvcrH4tsNEnoNHOHriMD0/RCvu1tPRxypr38IFo=";

@@ -107,9 +107,12 @@ static void add_not_run(kvc_text *out, const kvc_model *model)
         if (was_run(run)) {
             continue;
         }
-        kvc_text_add(out, any++ ? "" : "## What was not run, and why\n\n| variant | version | state | reason |\n|---|---|---|---|\n");
+        kvc_text_add(out, any++ ? ""
+                                : "## What was not run, and why\n\n| variant | version | state | reason |\n"
+                                  "|---|---|---|---|\n");
         kvc_text_add(out, "| ");
-        kvc_text_add_markdown_code(out, kvc_json_string(run->json, "variant"));
+        const char *variant = kvc_json_string(run->json, "variant");
+        kvc_text_add_markdown_code(out, *variant != '\0' ? variant : kvc_json_string(run->json, "target"));
         kvc_text_add(out, " | ");
         add_version(out, model, run->version);
         kvc_text_add(out, " | ");

@@ -73,6 +73,7 @@ static void add_facts(kvc_text *out, const cJSON *finding)
             kvc_text_add(out, "–");
         }
         kvc_text_add(out, is_error || left == NULL || right == NULL ? " | |\n" : same ? " | ✓ same |\n" : " | ✗ differs |\n");
+        out->failed |= left_text.failed | right_text.failed;
         kvc_text_free(&left_text);
         kvc_text_free(&right_text);
     }
@@ -128,10 +129,11 @@ static void add_picture(kvc_text *block, const kvc_lane *lane)
             add_cell(&plain, &lane->cells[i], &lane->first, line);
             size_t width = characters(kvc_text_string(&plain));
             widths[i] = width > widths[i] ? width : widths[i];
+            block->failed |= plain.failed;
             kvc_text_free(&plain);
         }
     }
-    for (int line = 0; line < 4; line++) {
+    for (int line = 0; line < 4 && !block->failed; line++) {
         kvc_text_add(block, names[line]);
         for (size_t i = 0; i < lane->cell_count; i++) {
             kvc_text plain = {0};

@@ -54,12 +54,13 @@ static void add_run(const kvc_summary *summary, const kvc_report_run *run, size_
     kvc_text *out = summary->out;
     kvc_text name = name_of(summary->model, run);
     const char *shown = kvc_text_string(&name);
+    size_t columns = characters(shown);
     int ran = run->status == KVC_STATUS_CONFORMS || run->status == KVC_STATUS_FINDINGS;
     paint(summary, run->status == KVC_STATUS_FINDINGS ? red : run->status == KVC_STATUS_CONFORMS ? green : faint);
     kvc_text_add_format(out, "%s", kvc_status_glyph(run->status));
     paint(summary, plain_again);
     kvc_text_add_format(out, " %s", shown);
-    kvc_text_add_char(out, ' ', 2 + width - characters(shown));
+    kvc_text_add_char(out, ' ', columns < width ? 2 + width - columns : 2);
     if (run->status == KVC_STATUS_FINDINGS) {
         kvc_model_add_plural(out, run->findings, "finding", "findings");
     } else {
@@ -102,6 +103,7 @@ static void add_finding(const kvc_summary *summary, size_t index)
         kvc_model_add_version(&version, &summary->model->versions[summary->model->runs[summary->model->findings[at].run].version]);
         kvc_text_add(out, ", ");
         kvc_text_add_terminal_short(out, kvc_text_string(&version), NAME_COLUMNS);
+        out->failed |= version.failed;
         kvc_text_free(&version);
     }
     kvc_text_add(out, "\n  case: ");
