@@ -1,0 +1,319 @@
+#include "harness/case.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/choice.h"
+#include "reference/json.h"
+#include "reference/values.h"
+
+cJSON *kvc_params_print(const kvc_params *params, const kvc_spec *spec)
+{
+    const kvc_param_info *table = kvc_param_table();
+    cJSON *json = cJSON_CreateObject();
+
+    for (int at = 0; json != NULL && at < KVC_PARAMS; at++) {
+        int32_t value = kvc_param_get(params, at);
+        if (table[at].words != NULL)
+            cJSON_AddStringToObject(json, table[at].name, table[at].words[value]);
+        else if ((spec->params & (1u << at)) != 0)
+            cJSON_AddNumberToObject(json, table[at].name, value);
+    }
+    if (json == NULL)
+        return NULL;
+    cJSON_AddNumberToObject(json, "watch", params->watch);
+    if (spec->parts > 0)
+        cJSON_AddStringToObject(json, "parts", spec->part_choice[params->parts]);
+    if (spec->layers > 0)
+        cJSON_AddStringToObject(json, "layers", spec->layer_choice[params->layers]);
+    return json;
+}
+
+static cJSON *op_print(const kvc_op *op)
+{
+    cJSON *json = cJSON_CreateArray();
+    cJSON *rows;
+
+    if (json == NULL)
+        return NULL;
+    cJSON_AddItemToArray(json, cJSON_CreateString(kvc_op_name((kvc_op_kind)op->kind)));
+    switch ((kvc_op_kind)op->kind) {
+    case KVC_APPEND:
+    case KVC_CROP:
+    case KVC_REPEAT:
+    case KVC_RECORD:
+        cJSON_AddItemToArray(json, cJSON_CreateNumber(op->n));
+        break;
+    case KVC_REORDER:
+    case KVC_SELECT:
+        rows = cJSON_CreateArray();
+        for (int at = 0; rows != NULL && at < op->count; at++)
+            cJSON_AddItemToArray(rows, cJSON_CreateNumber(op->rows[at]));
+        cJSON_AddItemToArray(json, rows);
+        break;
+    case KVC_RESET:
+        break;
+    }
+    return json;
+}
+
+cJSON *kvc_ops_print(const kvc_op *op, int count)
+{
+    cJSON *json = cJSON_CreateArray();
+
+    for (int at = 0; json != NULL && at < count; at++)
+        cJSON_AddItemToArray(json, op_print(&op[at]));
+    return json;
+}
+
+cJSON *kvc_case_print(const kvc_case *item, const kvc_spec *spec)
+{
+    cJSON *json = cJSON_CreateObject();
+
+    if (json == NULL)
+        return NULL;
+    cJSON_AddStringToObject(json, "schema", "kvconform-case/1");
+    cJSON_AddStringToObject(json, "subject", item->subject);
+    cJSON_AddStringToObject(json, "version", item->version);
+    cJSON_AddStringToObject(json, "variant", item->variant);
+    cJSON_AddStringToObject(json, "contract", item->contract);
+    cJSON_AddItemToObject(json, "params", kvc_params_print(&item->params, spec));
+    cJSON_AddItemToObject(json, "ops", kvc_ops_print(item->sequence.op, item->sequence.count));
+    return json;
+}
+
+static int find_choice(const char *text, const char choice[KVC_CHOICES_MAX][KVC_CHOICE_NAME_MAX], int count)
+{
+    for (int at = 0; at < count; at++) {
+        if (strcmp(choice[at], text) == 0)
+            return at;
+    }
+    return -1;
+}
+
+static int read_param(const cJSON *item, const char *name, const kvc_spec *spec, kvc_params *params, kvc_error *error)
+{
+    const kvc_param_info *table = kvc_param_table();
+    int at = kvc_param_find(item->string);
+    int64_t number;
+    int found = -1;
+
+    if (at < 0) {
+        kvc_error_set(error, "%s: field \"params\": unknown parameter \"%.40s\"", name, item->string);
+        return 0;
+    }
+    if (strcmp(item->string, "parts") == 0 || strcmp(item->string, "layers") == 0) {
+        int parts = item->string[0] == 'p';
+        if (cJSON_IsString(item))
+            found = parts ? find_choice(item->valuestring, spec->part_choice, spec->parts)
+                          : find_choice(item->valuestring, spec->layer_choice, spec->layers);
+        if (found < 0) {
+            kvc_error_set(error, "%s: field \"params.%s\": expected one of the choices in the spec of %s", name,
+                          item->string, spec->variant);
+            return 0;
+        }
+        kvc_param_set(params, at, found);
+        return 1;
+    }
+    if (table[at].words != NULL) {
+        for (int word = 0; cJSON_IsString(item) && table[at].words[word] != NULL; word++) {
+            if (strcmp(table[at].words[word], item->valuestring) == 0)
+                found = word;
+        }
+        if (found < 0) {
+            kvc_error_set(error, "%s: field \"params.%s\": expected one of the words of docs/protocol.md", name,
+                          item->string);
+            return 0;
+        }
+        kvc_param_set(params, at, found);
+        return 1;
+    }
+    if (!kvc_json_integer(item, name, item->string, table[at].minimum, table[at].maximum, &number, error))
+        return 0;
+    kvc_param_set(params, at, (int32_t)number);
+    return 1;
+}
+
+static int read_rows(const cJSON *list, const char *name, kvc_op *op, kvc_error *error)
+{
+    const cJSON *item;
+
+    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) < 1 || cJSON_GetArraySize(list) > KVC_ROWS_MAX) {
+        kvc_error_set(error, "%s: field \"ops\": expected a list of 1 to %d rows", name, KVC_ROWS_MAX);
+        return 0;
+    }
+    cJSON_ArrayForEach(item, list) {
+        int64_t row;
+        if (!kvc_json_integer(item, name, "ops", 0, KVC_ROWS_MAX - 1, &row, error))
+            return 0;
+        op->rows[op->count++] = (uint8_t)row;
+    }
+    return 1;
+}
+
+static int read_op(const cJSON *json, const char *name, kvc_op *op, kvc_error *error)
+{
+    const cJSON *word = cJSON_IsArray(json) ? json->child : NULL;
+    const cJSON *argument = word != NULL ? word->next : NULL;
+    kvc_op_kind kind;
+    int64_t number;
+
+    memset(op, 0, sizeof *op);
+    if (!cJSON_IsString(word) || !kvc_op_parse_name(word->valuestring, &kind) ||
+        cJSON_GetArraySize(json) != (kind == KVC_RESET ? 1 : 2)) {
+        kvc_error_set(error, "%s: field \"ops\": expected an op such as [\"append\", 3], [\"crop\", -1], [\"reset\"]",
+                      name);
+        return 0;
+    }
+    op->kind = (uint8_t)kind;
+    switch (kind) {
+    case KVC_RESET:
+        return 1;
+    case KVC_REORDER:
+    case KVC_SELECT:
+        return read_rows(argument, name, op, error);
+    case KVC_APPEND:
+        if (!kvc_json_integer(argument, name, "ops.append", 0, KVC_TOKENS_MAX, &number, error))
+            return 0;
+        break;
+    case KVC_CROP:
+        if (!kvc_json_integer(argument, name, "ops.crop", -INT32_MAX, INT32_MAX, &number, error))
+            return 0;
+        break;
+    case KVC_REPEAT:
+        if (!kvc_json_integer(argument, name, "ops.repeat", 1, KVC_ROWS_MAX, &number, error))
+            return 0;
+        break;
+    case KVC_RECORD:
+        if (!kvc_json_integer(argument, name, "ops.record", 0, 1, &number, error))
+            return 0;
+        break;
+    }
+    op->n = (int32_t)number;
+    return 1;
+}
+
+int kvc_sequence_is_valid(const kvc_plan *plan, const kvc_sequence *sequence, kvc_error *error)
+{
+    kvc_error ignored;
+    kvc_model model;
+    int good = 1;
+
+    if (error == NULL)
+        error = &ignored;
+    if (!kvc_model_open(&model, plan)) {
+        kvc_error_set(error, "not enough memory");
+        return 0;
+    }
+    for (int at = 0; good && at < sequence->count; at++) {
+        const kvc_op *op = &sequence->op[at];
+        kvc_expectation expectation;
+        if (!kvc_plan_has_op(plan, (kvc_op_kind)op->kind)) {
+            kvc_error_set(error, "%s: op %d: this version has no %s", plan->variant, at + 1,
+                          kvc_op_name((kvc_op_kind)op->kind));
+            good = 0;
+            break;
+        }
+        if ((op->kind == KVC_REORDER && op->count != model.rows) || (op->kind == KVC_SELECT && op->count < 1) ||
+            (op->kind == KVC_REPEAT && (int64_t)op->n * model.rows > KVC_ROWS_MAX) ||
+            (op->kind == KVC_REPEAT && op->n < 1))
+            good = 0;
+        for (int row = 0; row < op->count; row++)
+            good = good && op->rows[row] < model.rows;
+        if (!good) {
+            kvc_error_set(error, "%s: op %d: %s: the cache has %d rows there", plan->variant, at + 1,
+                          kvc_op_name((kvc_op_kind)op->kind), (int)model.rows);
+            break;
+        }
+        kvc_model_expect(&model, op, &expectation);
+        if (expectation.unspecified) {
+            kvc_error_set(error, "%s: op %d: no contract says what this %s does", plan->variant, at + 1,
+                          kvc_op_name((kvc_op_kind)op->kind));
+            good = 0;
+        } else if (!kvc_model_commit(&model, op, &expectation, expectation.verdict == KVC_MUST_REFUSE)) {
+            kvc_error_set(error, "not enough memory");
+            good = 0;
+        }
+    }
+    kvc_model_close(&model);
+    return good;
+}
+
+static int read_case(const cJSON *json, const char *name, const kvc_catalogue *catalogue, kvc_case *item,
+                     kvc_error *error)
+{
+    static const char *const known[] = {"schema", "subject", "version", "variant", "contract", "params",
+                                        "ops",    "seed",    "title",   "source",  "notes",    NULL};
+    const kvc_spec *spec;
+    const cJSON *list;
+    const cJSON *entry;
+    char text[64];
+
+    memset(item, 0, sizeof *item);
+    if (!kvc_json_known_fields(json, name, "case", known, error) ||
+        !kvc_json_text(json, name, "schema", text, sizeof text, error))
+        return 0;
+    if (strcmp(text, "kvconform-case/1") != 0) {
+        kvc_error_set(error, "%s: field \"schema\": \"%s\", expected kvconform-case/1", name, text);
+        return 0;
+    }
+    if (!kvc_json_text(json, name, "subject", item->subject, sizeof item->subject, error) ||
+        !kvc_json_text_optional(json, name, "version", item->version, sizeof item->version, error) ||
+        !kvc_json_text(json, name, "variant", item->variant, sizeof item->variant, error) ||
+        !kvc_json_text_optional(json, name, "contract", item->contract, sizeof item->contract, error))
+        return 0;
+    spec = kvc_catalogue_spec(catalogue, item->subject, item->variant);
+    if (spec == NULL) {
+        kvc_error_set(error, "%s: no spec for variant \"%s\" of \"%s\" (see kvconform list variants)", name,
+                      item->variant, item->subject);
+        return 0;
+    }
+    item->params = kvc_params_standard();
+    entry = cJSON_GetObjectItemCaseSensitive(json, "params");
+    if (entry != NULL && !cJSON_IsObject(entry)) {
+        kvc_error_set(error, "%s: field \"params\": expected an object", name);
+        return 0;
+    }
+    for (entry = entry != NULL ? entry->child : NULL; entry != NULL; entry = entry->next) {
+        if (!read_param(entry, name, spec, &item->params, error))
+            return 0;
+    }
+    if (!kvc_json_array(json, name, "ops", KVC_OPS_MAX, &list, error))
+        return 0;
+    cJSON_ArrayForEach(entry, list) {
+        if (!read_op(entry, name, &item->sequence.op[item->sequence.count], error))
+            return 0;
+        item->sequence.count++;
+    }
+    if (item->sequence.count == 0) {
+        kvc_error_set(error, "%s: field \"ops\": expected at least one", name);
+        return 0;
+    }
+    return kvc_choice_allows(spec, &item->params, error);
+}
+
+int kvc_case_parse(const char *text, size_t length, const char *name, const kvc_catalogue *catalogue, kvc_case *item,
+                   kvc_error *error)
+{
+    cJSON *json;
+    int good;
+
+    if (!kvc_json_parse(text, length, name, &json, error))
+        return 0;
+    good = read_case(json, name, catalogue, item, error);
+    cJSON_Delete(json);
+    return good;
+}
+
+int kvc_case_read(const char *path, const kvc_catalogue *catalogue, kvc_case *item, kvc_error *error)
+{
+    char *text;
+    size_t length;
+    int good;
+
+    if (!kvc_file_read(path, KVC_CASE_FILE_MAX, &text, &length, error))
+        return 0;
+    good = kvc_case_parse(text, length, path, catalogue, item, error);
+    free(text);
+    return good;
+}

@@ -1,0 +1,399 @@
+#include "harness/explore.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "harness/case.h"
+
+enum { FLAKY_RUNS = 3 };
+
+typedef struct explorer {
+    const kvc_bench *bench;
+    kvc_generator *generator;
+    const kvc_explore_options *options;
+    kvc_exploration *out;
+    kvc_error *error;
+    kvc_exclusions exclusions;
+    kvc_tally *tally; /* of the round */
+    kvc_tally *known; /* of all rounds, worked up */
+    int16_t owner[KVC_TALLY_MAX]; /* finding that each entry of `known` belongs to */
+} explorer;
+
+static int64_t now_ms(void)
+{
+    struct timespec time;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+void kvc_exploration_clear(kvc_exploration *out)
+{
+    for (int at = 0; at < out->findings; at++)
+        kvc_finding_clear(&out->finding[at]);
+    free(out->finding);
+    memset(out, 0, sizeof *out);
+}
+
+/* All situations that look like this one in outline are left out for the op. */
+static void exclude_outline(uint8_t table[KVC_SITUATIONS], const kvc_situation *situation)
+{
+    kvc_situation wanted = kvc_situation_outline(situation);
+
+    for (int code = 0; code < KVC_SITUATIONS; code++) {
+        kvc_situation each;
+        kvc_situation outline;
+        kvc_situation_from_code(code, &each);
+        outline = kvc_situation_outline(&each);
+        if (kvc_situation_code(&outline) == kvc_situation_code(&wanted))
+            table[code] = 1;
+    }
+}
+
+/*
+ * The trigger of a finding. For an append that fails it is the last other op before it: without appends nothing deeper could be
+ * reached.
+ */
+static void exclude_trigger(explorer *self, const kvc_finding *finding)
+{
+    kvc_plan plan;
+    kvc_model model;
+    kvc_situation situation = finding->failure.situation;
+    int kind = -1;
+
+    if (finding->law == KVC_ALIVE) {
+        exclude_outline(self->exclusions.always[finding->failure.op], &situation);
+        return;
+    }
+    if (finding->params.call != KVC_CALL_POSITION)
+        return; /* other ways of calling reach everything */
+    if (!kvc_plan_make(self->bench->catalogue, self->bench->contract, self->bench->spec, self->bench->variant,
+                       &finding->params, &plan, self->error) ||
+        !kvc_model_open(&model, &plan))
+        return;
+    for (int at = 0; at < finding->sequence.count; at++) {
+        const kvc_op *op = &finding->sequence.op[at];
+        kvc_expectation expectation;
+        kvc_model_expect(&model, op, &expectation);
+        if (op->kind != KVC_APPEND) {
+            kind = op->kind;
+            situation = expectation.situation;
+        }
+        if (!kvc_model_commit(&model, op, &expectation, expectation.verdict == KVC_MUST_REFUSE))
+            break;
+    }
+    kvc_model_close(&model);
+    if (kind >= 0 && kind != KVC_RECORD)
+        exclude_outline(self->exclusions.often[kind], &situation);
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    const kvc_tally_entry *a = left;
+    const kvc_tally_entry *b = right;
+    int order = kvc_ops_compare(a->sequence.op, (size_t)a->sequence.count, b->sequence.op, (size_t)b->sequence.count);
+
+    return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+static int find_cover(const explorer *self, const kvc_finding *finding)
+{
+    for (int at = 0; at < self->out->findings; at++) {
+        if (kvc_finding_covers(&self->out->finding[at], finding))
+            return at;
+    }
+    return -1;
+}
+
+/* Runs the minimal case again: three times in all must agree. */
+static kvc_crew_result look_for_flakes(explorer *self, kvc_finding *finding)
+{
+    for (int run = 0; run < FLAKY_RUNS - 1; run++) {
+        uint8_t failed = 0;
+        kvc_failure failure;
+        kvc_crew_result result = kvc_crew_evaluate(self->bench->crew, &finding->params, &finding->sequence, 1, &failed,
+                                                   &failure, self->error);
+        if (result != KVC_CREW_DONE)
+            return result;
+        if (!failed || !kvc_failures_alike(&finding->failure, &finding->params, &finding->sequence, &failure,
+                                           &finding->params, &finding->sequence, 0))
+            finding->flaky = 1;
+    }
+    return KVC_CREW_DONE;
+}
+
+static kvc_crew_result work_up(explorer *self, const kvc_tally_entry *entry, int16_t *owner)
+{
+    kvc_exploration *out = self->out;
+    kvc_finding finding = {.failure = entry->failure, .params = entry->params, .sequence = entry->sequence,
+                           .failures = entry->failures};
+    kvc_crew_result result;
+    int cover;
+
+    *owner = -1;
+    if (!kvc_finding_name(self->bench, &finding, self->error))
+        return KVC_CREW_FAILED;
+    if (finding.params.call == KVC_CALL_POSITION && (cover = find_cover(self, &finding)) >= 0) {
+        out->finding[cover].failures += finding.failures;
+        *owner = (int16_t)cover;
+        return KVC_CREW_DONE;
+    }
+    if (out->findings == KVC_FINDINGS_MAX) {
+        out->lost++;
+        return KVC_CREW_DONE;
+    }
+    result = kvc_finding_shrink(self->bench, &finding, self->error);
+    if (result != KVC_CREW_DONE || !kvc_finding_name(self->bench, &finding, self->error)) {
+        /* What was found is kept as it is. */
+        out->finding[out->findings] = finding;
+        *owner = (int16_t)out->findings++;
+        return result != KVC_CREW_DONE ? result : KVC_CREW_FAILED;
+    }
+    cover = find_cover(self, &finding);
+    if (cover >= 0) {
+        out->finding[cover].failures += finding.failures;
+        *owner = (int16_t)cover;
+        return KVC_CREW_DONE;
+    }
+    out->finding[out->findings] = finding;
+    *owner = (int16_t)out->findings++;
+    exclude_trigger(self, &out->finding[*owner]);
+    return KVC_CREW_DONE;
+}
+
+/* Takes the failures of a round: known kinds are counted, new ones are worked up, smallest first. */
+static kvc_crew_result work_up_round(explorer *self)
+{
+    kvc_tally *tally = self->tally;
+    kvc_tally *known = self->known;
+    kvc_crew_result result = KVC_CREW_DONE;
+
+    qsort(tally->entry, (size_t)tally->count, sizeof tally->entry[0], compare_entries);
+    for (int at = 0; at < tally->count; at++) {
+        const kvc_tally_entry *entry = &tally->entry[at];
+        int same = 0;
+        while (same < known->count &&
+               !kvc_failures_alike(&known->entry[same].failure, &known->entry[same].params,
+                                   &known->entry[same].sequence, &entry->failure, &entry->params, &entry->sequence, 1))
+            same++;
+        if (same < known->count) {
+            if (self->owner[same] >= 0)
+                self->out->finding[self->owner[same]].failures += entry->failures;
+            continue;
+        }
+        if (known->count == KVC_TALLY_MAX) {
+            self->out->lost++;
+            continue;
+        }
+        known->entry[known->count] = *entry;
+        result = work_up(self, entry, &self->owner[known->count]);
+        known->count++;
+        if (result != KVC_CREW_DONE)
+            break;
+    }
+    self->out->lost += tally->lost;
+    tally->count = tally->lost = 0;
+    return result;
+}
+
+static char *copy_text(const char *text)
+{
+    size_t length = strlen(text) + 1;
+    char *out = malloc(length);
+
+    if (out != NULL)
+        memcpy(out, text, length);
+    return out;
+}
+
+/* The message that asks an adapter for a stand-alone program. */
+static char *script_request(const kvc_bench *bench, const kvc_finding *finding)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON *detail = cJSON_Parse(finding->detail);
+    char *text = NULL;
+
+    if (json != NULL && detail != NULL) {
+        cJSON_AddStringToObject(json, "variant", bench->variant);
+        cJSON_AddItemToObject(json, "params", kvc_params_print(&finding->params, bench->spec));
+        cJSON_AddItemToObject(json, "ops", kvc_ops_print(finding->sequence.op, finding->sequence.count));
+        cJSON_AddNumberToObject(json, "step", finding->failure.step);
+        cJSON_AddStringToObject(json, "law", kvc_law_name(finding->law));
+        cJSON_AddStringToObject(json, "judged", kvc_law_name((kvc_law)finding->failure.law));
+        cJSON_AddStringToObject(json, "id", finding->id);
+        cJSON_AddItemToObject(json, "title", cJSON_DetachItemFromObject(detail, "title"));
+        cJSON_AddItemToObject(json, "expected", cJSON_DetachItemFromObject(detail, "expected"));
+        text = cJSON_PrintUnformatted(json);
+    }
+    cJSON_Delete(json);
+    cJSON_Delete(detail);
+    return text;
+}
+
+static kvc_crew_result describe(explorer *self, kvc_finding *finding)
+{
+    const char *text = "";
+    kvc_crew_result result =
+        kvc_crew_detail(self->bench->crew, &finding->params, &finding->sequence, &text, self->error);
+
+    finding->detail = copy_text(result == KVC_CREW_DONE ? text : "");
+    finding->script = copy_text("");
+    if (result == KVC_CREW_DONE && finding->detail != NULL && finding->detail[0] == '\0')
+        finding->flaky = 1;
+    if (result == KVC_CREW_DONE && self->options->scripts && finding->detail != NULL && finding->detail[0] != '\0') {
+        char *request = script_request(self->bench, finding);
+        kvc_error refused;
+        if (request != NULL &&
+            kvc_crew_script(self->bench->crew, request, &text, &refused) == KVC_CREW_DONE) {
+            free(finding->script);
+            finding->script = copy_text(text);
+        }
+        cJSON_free(request);
+    }
+    if (finding->detail == NULL || finding->script == NULL) {
+        kvc_error_set(self->error, "not enough memory");
+        return KVC_CREW_FAILED;
+    }
+    return result;
+}
+
+/* Proofs may find a smaller case, so two findings may become one. */
+static void merge_after_proof(explorer *self, int at)
+{
+    kvc_exploration *out = self->out;
+
+    for (int other = 0; other < out->findings; other++) {
+        if (other == at || !(kvc_finding_covers(&out->finding[other], &out->finding[at]) ||
+                             strcmp(out->finding[other].id, out->finding[at].id) == 0))
+            continue;
+        if (other > at && kvc_ops_compare(out->finding[at].sequence.op, (size_t)out->finding[at].sequence.count,
+                                          out->finding[other].sequence.op,
+                                          (size_t)out->finding[other].sequence.count) <= 0)
+            continue;
+        out->finding[other].failures += out->finding[at].failures;
+        kvc_finding_clear(&out->finding[at]);
+        memmove(&out->finding[at], &out->finding[at + 1], (size_t)(out->findings - at - 1) * sizeof out->finding[0]);
+        out->findings--;
+        return;
+    }
+}
+
+static kvc_crew_result finish_findings(explorer *self)
+{
+    kvc_exploration *out = self->out;
+    kvc_crew_result result = KVC_CREW_DONE;
+
+    for (int at = 0; at < out->findings && result == KVC_CREW_DONE; at++) {
+        result = kvc_finding_prove(self->bench, &out->finding[at], self->error);
+        if (!kvc_finding_name(self->bench, &out->finding[at], self->error))
+            result = KVC_CREW_FAILED;
+    }
+    for (int at = out->findings - 1; at >= 0; at--)
+        merge_after_proof(self, at);
+    for (int at = 0; at < out->findings && result == KVC_CREW_DONE; at++) {
+        result = look_for_flakes(self, &out->finding[at]);
+        if (result == KVC_CREW_DONE)
+            result = describe(self, &out->finding[at]);
+    }
+    return result;
+}
+
+static int compare_findings(const void *left, const void *right)
+{
+    const kvc_finding *a = left;
+    const kvc_finding *b = right;
+    int order = (int)a->law - (int)b->law;
+
+    if (order == 0)
+        order = kvc_ops_compare(a->sequence.op, (size_t)a->sequence.count, b->sequence.op, (size_t)b->sequence.count);
+    return order != 0 ? order : strcmp(a->id, b->id);
+}
+
+static kvc_crew_result run_rounds(explorer *self)
+{
+    kvc_exploration *out = self->out;
+    int64_t start = now_ms();
+    kvc_crew_result result = KVC_CREW_DONE;
+    uint64_t index = 0;
+
+    while (result == KVC_CREW_DONE && index < self->options->sequences) {
+        uint64_t end = kvc_generator_round_end(self->generator, index);
+        if (end > self->options->sequences)
+            end = self->options->sequences;
+        result = kvc_crew_range(self->bench->crew, index, end, &self->exclusions, self->tally, &out->coverage,
+                                &out->ops, self->error);
+        if (result == KVC_CREW_DONE) {
+            index = end;
+            out->sequences = index;
+            result = work_up_round(self);
+        }
+        if (self->options->milliseconds > 0 && now_ms() - start >= self->options->milliseconds)
+            break;
+    }
+    return result;
+}
+
+/* After Ctrl-C the subject is not asked any more: findings are named as they were met. */
+static void keep_unfinished(explorer *self)
+{
+    kvc_exploration *out = self->out;
+
+    for (int at = 0; at < self->tally->count && out->findings < KVC_FINDINGS_MAX; at++) {
+        const kvc_tally_entry *entry = &self->tally->entry[at];
+        kvc_finding finding = {.failure = entry->failure, .params = entry->params, .sequence = entry->sequence,
+                               .failures = entry->failures};
+        if (!kvc_finding_name(self->bench, &finding, self->error) || find_cover(self, &finding) >= 0)
+            continue;
+        out->finding[out->findings++] = finding;
+    }
+    for (int at = 0; at < out->findings; at++) {
+        kvc_finding *finding = &out->finding[at];
+        if (finding->detail == NULL)
+            finding->detail = copy_text("");
+        if (finding->script == NULL)
+            finding->script = copy_text("");
+    }
+}
+
+kvc_crew_result kvc_explore(const kvc_bench *bench, kvc_generator *generator, const kvc_explore_options *options,
+                            kvc_exploration *out, kvc_error *error)
+{
+    explorer *self = calloc(1, sizeof *self);
+    int64_t start = now_ms();
+    kvc_crew_result result = KVC_CREW_FAILED;
+
+    memset(out, 0, sizeof *out);
+    out->finding = calloc(KVC_FINDINGS_MAX, sizeof *out->finding);
+    if (self != NULL) {
+        self->tally = calloc(1, sizeof *self->tally);
+        self->known = calloc(1, sizeof *self->known);
+    }
+    if (self == NULL || self->tally == NULL || self->known == NULL || out->finding == NULL) {
+        kvc_error_set(error, "not enough memory");
+    } else {
+        self->bench = bench;
+        self->generator = generator;
+        self->options = options;
+        self->out = out;
+        self->error = error;
+        result = run_rounds(self);
+        if (result == KVC_CREW_DONE)
+            result = finish_findings(self);
+        keep_unfinished(self);
+        out->interrupted = result == KVC_CREW_STOPPED;
+        qsort(out->finding, (size_t)out->findings, sizeof out->finding[0], compare_findings);
+    }
+    out->exhaustive = kvc_generator_exhaustive(generator);
+    if (out->exhaustive > out->sequences)
+        out->exhaustive = out->sequences;
+    out->exhaustive_size = kvc_generator_complete_size(generator, out->sequences);
+    out->milliseconds = now_ms() - start;
+    if (self != NULL) {
+        free(self->tally);
+        free(self->known);
+    }
+    free(self);
+    return result;
+}

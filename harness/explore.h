@@ -1,0 +1,38 @@
+/*
+ * Exploring one variant: rounds of sequences, and the findings that come of them.
+ */
+#ifndef KVC_HARNESS_EXPLORE_H
+#define KVC_HARNESS_EXPLORE_H
+
+#include "harness/finding.h"
+
+enum { KVC_FINDINGS_MAX = 200 };
+
+typedef struct kvc_explore_options {
+    uint64_t sequences; /* how many to run; UINT64_MAX when only time bounds it */
+    int64_t milliseconds; /* ends after the round in which it passes; 0: no bound */
+    int scripts; /* ask the adapter for stand-alone programs */
+} kvc_explore_options;
+
+typedef struct kvc_exploration {
+    uint64_t sequences; /* that were run: the same number runs the same again */
+    uint64_t ops;
+    uint64_t exhaustive; /* sequences of the exhaustive stage among them */
+    int exhaustive_size;
+    int64_t milliseconds;
+    int lost; /* kinds of failure that found no room */
+    int interrupted;
+    kvc_coverage coverage;
+    int findings;
+    kvc_finding *finding; /* owned, KVC_FINDINGS_MAX places */
+} kvc_exploration;
+
+/*
+ * Runs a variant that was chosen for bench->crew. What was found stands in *out whatever is returned; free it with
+ * kvc_exploration_clear.
+ */
+kvc_crew_result kvc_explore(const kvc_bench *bench, kvc_generator *generator, const kvc_explore_options *options,
+                            kvc_exploration *out, kvc_error *error);
+void kvc_exploration_clear(kvc_exploration *out);
+
+#endif

@@ -1,0 +1,110 @@
+#include "harness/finding.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void kvc_finding_clear(kvc_finding *finding)
+{
+    free(finding->detail);
+    free(finding->script);
+    memset(finding, 0, sizeof *finding);
+}
+
+static void add_law(kvc_finding *finding, kvc_law law)
+{
+    if (law < finding->law) {
+        finding->also |= 1u << finding->law;
+        finding->law = law;
+    } else if (law != finding->law) {
+        finding->also |= 1u << law;
+    }
+}
+
+/* What the minimal case shows: whatever it still contains is needed for the fault. */
+static void add_laws_of_case(kvc_finding *finding)
+{
+    int crop_before = 0;
+
+    if (finding->params.call != KVC_CALL_POSITION)
+        add_law(finding, KVC_CALL);
+    for (int at = 0; at + 1 < finding->sequence.count; at++) {
+        if (finding->sequence.op[at].kind == KVC_RESET)
+            add_law(finding, KVC_RESET_LAW);
+        crop_before |= finding->sequence.op[at].kind == KVC_CROP;
+    }
+    if (crop_before && finding->failure.op == KVC_APPEND)
+        add_law(finding, KVC_RESUME);
+}
+
+static void name_tensor(const kvc_plan *plan, kvc_finding *finding)
+{
+    static const char *const places[] = {"outcome", "length", "", "", "mask", "position", "", "", "", "state"};
+    const kvc_failure *failure = &finding->failure;
+    const char *variant = plan->layers > 1 ? plan->layer[failure->layer].spec->variant : "";
+
+    if (failure->slot >= 0 && failure->slot < plan->slots && failure->place != KVC_PLACE_MASK) {
+        const kvc_view_spec *view = plan->slot[failure->slot].view;
+        (void)snprintf(finding->tensor, sizeof finding->tensor, "%s%s%s%s%s",
+                       failure->place == KVC_PLACE_RETURNED || failure->place == KVC_PLACE_EARLIER ? "returned " : "",
+                       view->name, view->numbered ? "N" : "", variant[0] != '\0' ? " of " : "", variant);
+    } else {
+        (void)snprintf(finding->tensor, sizeof finding->tensor, "%s%s%s", places[failure->place % 10],
+                       variant[0] != '\0' && failure->place != KVC_PLACE_OUTCOME ? " of " : "",
+                       failure->place != KVC_PLACE_OUTCOME ? variant : "");
+    }
+}
+
+static uint32_t hash_text(const char *text)
+{
+    uint32_t hash = 2166136261u;
+
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * 16777619u;
+    return hash ^ (hash >> 15);
+}
+
+int kvc_finding_name(const kvc_bench *bench, kvc_finding *finding, kvc_error *error)
+{
+    kvc_plan plan;
+    kvc_situation outline = kvc_situation_outline(&finding->failure.situation);
+    char cause[640];
+
+    if (!kvc_plan_make(bench->catalogue, bench->contract, bench->spec, bench->variant, &finding->params, &plan, error))
+        return 0;
+    finding->law = (kvc_law)finding->failure.law;
+    finding->also = finding->failure.also;
+    add_laws_of_case(finding);
+    name_tensor(&plan, finding);
+    (void)kvc_situation_text(&finding->failure.situation, finding->situation, sizeof finding->situation);
+    (void)snprintf(cause, sizeof cause, "%s|%s|%s|%s|%d|%s", bench->variant, kvc_law_name(finding->law),
+                   finding->tensor, kvc_op_name((kvc_op_kind)finding->failure.op), kvc_situation_code(&outline),
+                   kvc_deviation_text((kvc_deviation)finding->failure.deviation));
+    (void)snprintf(finding->id, sizeof finding->id, "%s-%08x", kvc_law_name(finding->law), (unsigned)hash_text(cause));
+    return 1;
+}
+
+/* Ops of the same shape do the same kind of thing. */
+static int same_shape(const kvc_op *a, const kvc_op *b)
+{
+    int a_sign = (a->n > 0) - (a->n < 0);
+    int b_sign = (b->n > 0) - (b->n < 0);
+
+    return a->kind == b->kind && ((a->kind != KVC_CROP && a->kind != KVC_RECORD) || a_sign == b_sign);
+}
+
+int kvc_finding_covers(const kvc_finding *finding, const kvc_finding *other)
+{
+    kvc_situation a = kvc_situation_outline(&finding->failure.situation);
+    kvc_situation b = kvc_situation_outline(&other->failure.situation);
+    int found = 0;
+
+    if (finding->failure.law != other->failure.law || finding->failure.place != other->failure.place ||
+        finding->failure.deviation != other->failure.deviation || finding->failure.op != other->failure.op ||
+        strcmp(finding->tensor, other->tensor) != 0 || a.ask != b.ask ||
+        (finding->params.call != KVC_CALL_POSITION && other->params.call == KVC_CALL_POSITION))
+        return 0;
+    for (int at = 0; at < other->sequence.count && found < finding->sequence.count; at++)
+        found += same_shape(&finding->sequence.op[found], &other->sequence.op[at]);
+    return found == finding->sequence.count;
+}

@@ -1,0 +1,46 @@
+/*
+ * A finding: all failures with one cause, shown by one minimal case.
+ */
+#ifndef KVC_HARNESS_FINDING_H
+#define KVC_HARNESS_FINDING_H
+
+#include "harness/crew.h"
+
+typedef struct kvc_finding {
+    kvc_failure failure; /* of the minimal case, as the judge named it */
+    kvc_law law;         /* with what the minimal case itself shows: CALL, RESET */
+    uint32_t also;
+    kvc_params params;
+    kvc_sequence sequence; /* the minimal case; its last op fails */
+    uint64_t failures;     /* sequences that failed for this cause */
+    int proved;            /* every smaller sequence was run */
+    uint64_t smaller_tried;
+    int flaky;             /* the minimal case did not fail each time */
+    char tensor[160];      /* "keys" or "keys of DynamicLayer", "length" ... */
+    char situation[160];
+    char id[48];
+    char *detail; /* JSON with expected, observed and title; owned */
+    char *script; /* "" or a stand-alone program; owned */
+} kvc_finding;
+
+/* What findings are worked out with. Everything must live as long as it is used. */
+typedef struct kvc_bench {
+    kvc_crew *crew;
+    const kvc_catalogue *catalogue;
+    const kvc_contract *contract;
+    const kvc_spec *spec;
+    const char *variant;
+    kvc_params smallest;
+    uint64_t prove_limit; /* sequences that a proof may run */
+} kvc_bench;
+
+/* Makes the case smaller while it fails in the same way; then proves that nothing smaller does, or says that it could not. */
+kvc_crew_result kvc_finding_shrink(const kvc_bench *bench, kvc_finding *finding, kvc_error *error);
+kvc_crew_result kvc_finding_prove(const kvc_bench *bench, kvc_finding *finding, kvc_error *error);
+/* Names it: law, tensor, situation, id. */
+int kvc_finding_name(const kvc_bench *bench, kvc_finding *finding, kvc_error *error);
+/* Whether `other` is the same fault as the already minimal `finding`, met in a longer way. */
+int kvc_finding_covers(const kvc_finding *finding, const kvc_finding *other);
+void kvc_finding_clear(kvc_finding *finding);
+
+#endif

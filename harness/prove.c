@@ -1,0 +1,211 @@
+/*
+ * Proving that a case is minimal: every smaller sequence is made, by the model alone; those that end in the same situation are run.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/case.h"
+#include "harness/finding.h"
+
+enum { CHOICES_MAX = 64, NODES_MAX = 1000000 };
+
+typedef struct prover {
+    const kvc_bench *bench;
+    kvc_finding *finding;
+    kvc_plan plan;
+    int choices;
+    kvc_op choice[CHOICES_MAX];
+    int situation; /* outline in which the case fails */
+    uint64_t nodes;
+    uint64_t tried;
+    int complete;
+    int found; /* a smaller case was found: it is the finding's now */
+    int count; /* cases that wait to be run */
+    kvc_sequence *waiting;
+    uint8_t failed[KVC_EVALUATE_MAX];
+    kvc_failure failure[KVC_EVALUATE_MAX];
+    kvc_crew_result result;
+    kvc_error *error;
+} prover;
+
+static void add_choice(prover *self, kvc_op op)
+{
+    if (kvc_plan_has_op(&self->plan, (kvc_op_kind)op.kind)) {
+        if (self->choices < CHOICES_MAX)
+            self->choice[self->choices++] = op;
+        else
+            self->complete = 0;
+    }
+}
+
+/* The alphabet: numbers up to the largest that the case uses. */
+static void make_choices(prover *self)
+{
+    int32_t appended = 1;
+    int32_t cropped = 1;
+    int positive = 0;
+    const kvc_sequence *sequence = &self->finding->sequence;
+
+    for (int at = 0; at < sequence->count; at++) {
+        int32_t n = sequence->op[at].n;
+        if (sequence->op[at].kind == KVC_APPEND && n > appended)
+            appended = n;
+        if (sequence->op[at].kind == KVC_CROP && -n > cropped)
+            cropped = -n;
+        if (sequence->op[at].kind == KVC_CROP && n > positive)
+            positive = n;
+    }
+    for (int32_t n = 1; n <= appended; n++)
+        add_choice(self, (kvc_op){.kind = KVC_APPEND, .n = n});
+    for (int32_t n = 0; n <= cropped; n++)
+        add_choice(self, (kvc_op){.kind = KVC_CROP, .n = -n});
+    for (int32_t n = 1; n <= (positive > 0 ? positive : 1); n++)
+        add_choice(self, (kvc_op){.kind = KVC_CROP, .n = n});
+    add_choice(self, (kvc_op){.kind = KVC_RESET});
+    for (int32_t n = 0; n <= 1; n++)
+        add_choice(self, (kvc_op){.kind = KVC_RECORD, .n = n});
+    for (int32_t n = 1; n <= 2; n++)
+        add_choice(self, (kvc_op){.kind = KVC_REPEAT, .n = n});
+    for (uint8_t a = 0; a < 2; a++) {
+        add_choice(self, (kvc_op){.kind = KVC_REORDER, .count = 1, .rows = {a}});
+        add_choice(self, (kvc_op){.kind = KVC_SELECT, .count = 1, .rows = {a}});
+        for (uint8_t b = 0; b < 2; b++) {
+            add_choice(self, (kvc_op){.kind = KVC_REORDER, .count = 2, .rows = {a, b}});
+            add_choice(self, (kvc_op){.kind = KVC_SELECT, .count = 2, .rows = {a, b}});
+        }
+    }
+}
+
+static void run_waiting(prover *self)
+{
+    kvc_finding *finding = self->finding;
+    int count = self->count;
+
+    self->count = 0;
+    if (count == 0 || self->result != KVC_CREW_DONE)
+        return;
+    self->result = kvc_crew_evaluate(self->bench->crew, &finding->params, self->waiting, count, self->failed,
+                                     self->failure, self->error);
+    self->tried += (uint64_t)count;
+    for (int at = 0; self->result == KVC_CREW_DONE && at < count; at++) {
+        if (self->failed[at] && kvc_failures_alike(&finding->failure, &finding->params, &finding->sequence,
+                                                   &self->failure[at], &finding->params, &self->waiting[at], 0)) {
+            finding->failure = self->failure[at];
+            finding->sequence = self->waiting[at];
+            finding->sequence.count = finding->failure.step + 1;
+            self->found = 1;
+            return;
+        }
+    }
+}
+
+static int is_over(const prover *self)
+{
+    return self->found || !self->complete || self->result != KVC_CREW_DONE;
+}
+
+/* Extends `sequence`, whose ops the model stands behind, to every sequence of `length` ops. */
+static void extend(prover *self, kvc_sequence *sequence, kvc_model *model, int length)
+{
+    for (int at = 0; at < self->choices && !is_over(self); at++) {
+        const kvc_op *op = &self->choice[at];
+        int last = sequence->count + 1 == length;
+        kvc_expectation expectation;
+        kvc_model next;
+        kvc_token *tokens;
+        if ((op->kind == KVC_REORDER && op->count != model->rows) ||
+            (op->kind == KVC_REPEAT && op->n * model->rows > KVC_ROWS_MAX) ||
+            (op->count > 0 && op->rows[0] >= model->rows) || (op->count > 1 && op->rows[1] >= model->rows))
+            continue;
+        /* Only the last op may be the one that fails, and only in the situation that is part of the cause. */
+        if (last && op->kind != self->finding->failure.op)
+            continue;
+        if (++self->nodes > NODES_MAX) {
+            self->complete = 0;
+            return;
+        }
+        kvc_model_expect(model, op, &expectation);
+        if (expectation.unspecified)
+            continue;
+        sequence->op[sequence->count++] = *op;
+        if (last) {
+            kvc_situation outline = kvc_situation_outline(&expectation.situation);
+            if (kvc_situation_code(&outline) == self->situation &&
+                kvc_ops_compare(sequence->op, (size_t)sequence->count, self->finding->sequence.op,
+                                (size_t)self->finding->sequence.count) < 0) {
+                self->waiting[self->count++] = *sequence;
+                if (self->count == KVC_EVALUATE_MAX)
+                    run_waiting(self);
+                if (self->tried + (uint64_t)self->count > self->bench->prove_limit)
+                    self->complete = 0;
+            }
+        } else {
+            /* A copy of the model for the branch: the log is short here. */
+            next = *model;
+            tokens = malloc((size_t)model->room * sizeof *tokens);
+            if (tokens == NULL) {
+                self->complete = 0;
+                return;
+            }
+            memcpy(tokens, model->token, (size_t)model->length * sizeof *tokens);
+            next.token = tokens;
+            if (kvc_model_commit(&next, op, &expectation, expectation.verdict == KVC_MUST_REFUSE))
+                extend(self, sequence, &next, length);
+            else
+                self->complete = 0;
+            kvc_model_close(&next);
+        }
+        sequence->count--;
+    }
+}
+
+static void prove_once(prover *self)
+{
+    kvc_situation outline = kvc_situation_outline(&self->finding->failure.situation);
+    kvc_sequence sequence = {0};
+    kvc_model model;
+
+    self->situation = kvc_situation_code(&outline);
+    self->choices = self->count = self->found = 0;
+    self->complete = 1;
+    self->nodes = 0;
+    if (!kvc_plan_make(self->bench->catalogue, self->bench->contract, self->bench->spec, self->bench->variant,
+                       &self->finding->params, &self->plan, self->error) ||
+        !kvc_model_open(&model, &self->plan)) {
+        self->complete = 0;
+        return;
+    }
+    make_choices(self);
+    for (int length = 1; length <= self->finding->sequence.count && !is_over(self); length++) {
+        kvc_model_start(&model, &self->plan, NULL);
+        extend(self, &sequence, &model, length);
+        sequence.count = 0;
+    }
+    run_waiting(self);
+    kvc_model_close(&model);
+}
+
+kvc_crew_result kvc_finding_prove(const kvc_bench *bench, kvc_finding *finding, kvc_error *error)
+{
+    prover *self = calloc(1, sizeof *self);
+    kvc_crew_result result;
+
+    if (self == NULL || (self->waiting = malloc(KVC_EVALUATE_MAX * sizeof *self->waiting)) == NULL) {
+        free(self);
+        kvc_error_set(error, "not enough memory");
+        return KVC_CREW_FAILED;
+    }
+    self->bench = bench;
+    self->finding = finding;
+    self->error = error;
+    self->result = KVC_CREW_DONE;
+    do
+        prove_once(self);
+    while (self->found && self->result == KVC_CREW_DONE);
+    finding->proved = self->complete && self->result == KVC_CREW_DONE;
+    finding->smaller_tried = self->tried;
+    result = self->result;
+    free(self->waiting);
+    free(self);
+    return result;
+}

@@ -1,0 +1,222 @@
+/* Making a case smaller: fewer ops, smaller numbers, smaller parameters, while it fails in the same way. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/case.h"
+#include "harness/finding.h"
+
+enum { ROUNDS_MAX = 12, NUMBERS_TRIED = 12 };
+
+/* Candidates with the same parameters, in order of preference. */
+typedef struct candidates {
+    int count;
+    kvc_sequence sequence[KVC_EVALUATE_MAX];
+    uint8_t failed[KVC_EVALUATE_MAX];
+    kvc_failure failure[KVC_EVALUATE_MAX];
+} candidates;
+
+typedef struct shrinker {
+    const kvc_bench *bench;
+    kvc_finding *finding;
+    candidates *list;
+    kvc_plan plan; /* of the finding's parameters */
+    kvc_error *error;
+    kvc_crew_result result;
+} shrinker;
+
+static int make_plan(shrinker *self, const kvc_params *params, kvc_plan *plan)
+{
+    kvc_error ignored;
+
+    return kvc_plan_make(self->bench->catalogue, self->bench->contract, self->bench->spec, self->bench->variant, params,
+                         plan, &ignored);
+}
+
+static void propose(shrinker *self, const kvc_sequence *sequence)
+{
+    if (self->list->count < KVC_EVALUATE_MAX && sequence->count > 0 &&
+        kvc_sequence_is_valid(&self->plan, sequence, NULL))
+        self->list->sequence[self->list->count++] = *sequence;
+}
+
+/* Takes the first candidate that still fails in the same way. Returns 1 when one was taken. */
+static int take_first(shrinker *self, const kvc_params *params)
+{
+    kvc_finding *finding = self->finding;
+    candidates *list = self->list;
+    int count = list->count;
+
+    list->count = 0;
+    if (count == 0 || self->result != KVC_CREW_DONE)
+        return 0;
+    self->result = kvc_crew_evaluate(self->bench->crew, params, list->sequence, count, list->failed, list->failure,
+                                     self->error);
+    for (int at = 0; self->result == KVC_CREW_DONE && at < count; at++) {
+        if (!list->failed[at] ||
+            !kvc_failures_alike(&finding->failure, &finding->params, &finding->sequence, &list->failure[at], params,
+                                &list->sequence[at], 0))
+            continue;
+        finding->failure = list->failure[at];
+        finding->sequence = list->sequence[at];
+        finding->sequence.count = finding->failure.step + 1;
+        finding->params = *params;
+        return 1;
+    }
+    return 0;
+}
+
+static int shrink_params(shrinker *self)
+{
+    const kvc_param_info *table = kvc_param_table();
+    int changed = 0;
+
+    for (int at = 0; at < KVC_PARAMS && self->result == KVC_CREW_DONE; at++) {
+        int32_t least = kvc_param_get(&self->bench->smallest, at);
+        if (strcmp(table[at].name, "parts") == 0 || strcmp(table[at].name, "layers") == 0)
+            continue;
+        for (int32_t value = least; value < kvc_param_get(&self->finding->params, at); value++) {
+            kvc_params params = self->finding->params;
+            kvc_param_set(&params, at, value);
+            if (!make_plan(self, &params, &self->plan))
+                continue;
+            propose(self, &self->finding->sequence);
+            if (take_first(self, &params)) {
+                changed = 1;
+                break;
+            }
+            if (self->result != KVC_CREW_DONE || value - least > NUMBERS_TRIED)
+                break;
+        }
+        (void)make_plan(self, &self->finding->params, &self->plan);
+    }
+    return changed;
+}
+
+static int shrink_ops(shrinker *self)
+{
+    int changed = 0;
+
+    for (int piece = self->finding->sequence.count / 2; piece >= 1; piece = piece > 1 ? piece / 2 : 0) {
+        int again = 1;
+        while (again && self->result == KVC_CREW_DONE) {
+            const kvc_sequence *whole = &self->finding->sequence;
+            for (int at = 0; at + piece < whole->count; at++) {
+                kvc_sequence cut = *whole;
+                memmove(&cut.op[at], &cut.op[at + piece], (size_t)(cut.count - at - piece) * sizeof cut.op[0]);
+                cut.count -= piece;
+                propose(self, &cut);
+            }
+            again = take_first(self, &self->finding->params);
+            changed |= again;
+        }
+    }
+    return changed;
+}
+
+static int32_t with_size(const kvc_op *op, int32_t size)
+{
+    return op->n < 0 ? -size : size;
+}
+
+static int shrink_numbers(shrinker *self)
+{
+    int changed = 0;
+
+    for (int at = 0; at < self->finding->sequence.count && self->result == KVC_CREW_DONE; at++) {
+        const kvc_op *op = &self->finding->sequence.op[at];
+        int32_t size = op->n < 0 ? -op->n : op->n;
+        if (op->kind != KVC_APPEND && op->kind != KVC_CROP && op->kind != KVC_REPEAT)
+            continue;
+        for (int32_t smaller = 1; smaller < size; smaller++) {
+            kvc_sequence next = self->finding->sequence;
+            /* Many small sizes, then some near the one that is known to fail. */
+            if (smaller > NUMBERS_TRIED && smaller < size - 2)
+                continue;
+            next.op[at].n = with_size(op, smaller);
+            propose(self, &next);
+        }
+        changed |= take_first(self, &self->finding->params);
+    }
+    return changed;
+}
+
+/* Two numbers that belong together become smaller together: what is appended and what is removed of it. */
+static int shrink_pairs(shrinker *self)
+{
+    int changed = 0;
+
+    for (int first = 0; first < self->finding->sequence.count && self->result == KVC_CREW_DONE; first++) {
+        for (int second = first + 1; second < self->finding->sequence.count; second++) {
+            const kvc_sequence *whole = &self->finding->sequence;
+            int32_t a = abs(whole->op[first].n);
+            int32_t b = abs(whole->op[second].n);
+            for (int32_t less = (a < b ? a : b) - 1; less >= 1; less--) {
+                kvc_sequence next = *whole;
+                if (less > NUMBERS_TRIED && less < (a < b ? a : b) - 2)
+                    continue;
+                next.op[first].n = with_size(&whole->op[first], a - less);
+                next.op[second].n = with_size(&whole->op[second], b - less);
+                propose(self, &next);
+            }
+        }
+        changed |= take_first(self, &self->finding->params);
+    }
+    return changed;
+}
+
+/* Rows: a plain exchange, or the first row alone, where that is enough. */
+static int shrink_rows(shrinker *self)
+{
+    int changed = 0;
+
+    for (int at = 0; at < self->finding->sequence.count && self->result == KVC_CREW_DONE; at++) {
+        kvc_sequence next = self->finding->sequence;
+        kvc_op *op = &next.op[at];
+        kvc_op before = *op;
+        if (op->kind == KVC_SELECT) {
+            for (int count = 1; count <= before.count; count++) {
+                for (uint8_t row = 0; row < 2; row++) {
+                    op->count = (uint8_t)count;
+                    for (int place = 0; place < count; place++)
+                        op->rows[place] = (uint8_t)(place == 0 ? row : place);
+                    if (kvc_op_compare(op, &before) < 0)
+                        propose(self, &next);
+                }
+            }
+        } else if (op->kind == KVC_REORDER) {
+            for (int way = 0; way < 3; way++) {
+                for (int place = 0; place < op->count; place++)
+                    op->rows[place] = (uint8_t)(way == 0 ? 0 : way == 1 ? place : op->count - 1 - place);
+                if (kvc_op_compare(op, &before) < 0)
+                    propose(self, &next);
+            }
+        }
+        changed |= take_first(self, &self->finding->params);
+    }
+    return changed;
+}
+
+kvc_crew_result kvc_finding_shrink(const kvc_bench *bench, kvc_finding *finding, kvc_error *error)
+{
+    shrinker self = {.bench = bench, .finding = finding, .error = error, .result = KVC_CREW_DONE};
+    int changed = 1;
+
+    self.list = malloc(sizeof *self.list);
+    if (self.list == NULL) {
+        kvc_error_set(error, "not enough memory");
+        return KVC_CREW_FAILED;
+    }
+    self.list->count = 0;
+    finding->sequence.count = finding->failure.step + 1;
+    if (!make_plan(&self, &finding->params, &self.plan))
+        changed = 0;
+    for (int round = 0; changed && round < ROUNDS_MAX && self.result == KVC_CREW_DONE; round++) {
+        changed = shrink_ops(&self);
+        changed |= shrink_numbers(&self);
+        changed |= shrink_pairs(&self);
+        changed |= shrink_rows(&self);
+        changed |= shrink_params(&self);
+    }
+    free(self.list);
+    return self.result;
+}
