@@ -130,8 +130,8 @@ static void add_list(kvc_text *out, const kvc_model *model)
         kvc_text_add(out, "</a><br>");
         kvc_html_add_code(out, kvc_json_string(model->runs[finding->run].json, "variant"));
         kvc_text_add(out, " <span class=\"soft\">after</span> ");
-        kvc_model_add_ops(&plain, cJSON_GetObjectItemCaseSensitive(
-                                      cJSON_GetObjectItemCaseSensitive(finding->json, "case"), "ops"));
+        kvc_model_add_ops(&plain,
+                          cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(finding->json, "case"), "ops"));
         kvc_html_add_code(out, kvc_text_string(&plain));
         out->failed |= plain.failed;
         kvc_text_free(&plain);
@@ -231,8 +231,7 @@ static void add_matrix(kvc_text *out, const kvc_model *model, size_t first)
             }
             kvc_text_add(out, "<td class=\"verdict\">");
             for (size_t run = row; run < model->run_count; run++) {
-                if (model->runs[run].version == i &&
-                    strcmp(kvc_json_string(model->runs[run].json, "variant"), variant) == 0) {
+                if (model->runs[run].version == i && strcmp(kvc_json_string(model->runs[run].json, "variant"), variant) == 0) {
                     add_verdict(out, &model->runs[run]);
                     break;
                 }
@@ -320,8 +319,7 @@ static void add_unreached(kvc_text *out, const kvc_model *model)
     int any = 0;
     const cJSON *entry = NULL;
     for (size_t i = 0; i < model->run_count; i++) {
-        cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(model->runs[i].json, "unreached"))
-        {
+        cJSON_ArrayForEach (entry, cJSON_GetObjectItemCaseSensitive(model->runs[i].json, "unreached")) {
             if (!any++) {
                 kvc_text_add(out, "<h2 id=\"unreached\">What could not be reached</h2>\n<div class=\"scroll\">"
                                   "<table class=\"wide\">\n<caption>A finding stands in the way: look again once it is mended"
@@ -370,8 +368,7 @@ static void add_coverage(kvc_text *out, const kvc_model *model)
         kvc_text_add(out, ".</p>\n<div class=\"scroll\"><table>\n<caption>Situations reached</caption>\n<thead><tr>"
                           "<th scope=\"col\">op</th><th scope=\"col\">situation</th><th scope=\"col\" class=\"number\">times"
                           "</th></tr></thead>\n<tbody>\n");
-        cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(run->json, "coverage"))
-        {
+        cJSON_ArrayForEach (entry, cJSON_GetObjectItemCaseSensitive(run->json, "coverage")) {
             kvc_text_add(out, "<tr><th scope=\"row\">");
             kvc_html_add(out, kvc_json_string(entry, "op"));
             kvc_text_add(out, "</th><td>");
@@ -392,8 +389,7 @@ static void add_provenance(kvc_text *out, const kvc_model *model)
     const cJSON *finished = cJSON_GetObjectItemCaseSensitive(model->result, "finished");
     kvc_text plain = {0};
     kvc_text_add(out, "<h2 id=\"how\">How it was run</h2>\n<dl>\n<dt>Command</dt><dd><pre class=\"copy\" tabindex=\"0\">");
-    cJSON_ArrayForEach(word, command)
-    {
+    cJSON_ArrayForEach (word, command) {
         kvc_text_add(out, word == command->child ? "" : " ");
         kvc_html_add(out, word->valuestring);
     }
@@ -405,8 +401,7 @@ static void add_provenance(kvc_text *out, const kvc_model *model)
     kvc_html_add_text(out, &plain);
     kvc_text_add(out, "</dd>\n");
     for (size_t i = 0; i < model->version_count; i++) {
-        const cJSON *environment =
-            cJSON_GetObjectItemCaseSensitive(model->runs[model->versions[i].first].json, "environment");
+        const cJSON *environment = cJSON_GetObjectItemCaseSensitive(model->runs[model->versions[i].first].json, "environment");
         if (environment != NULL && environment->child != NULL) {
             kvc_text_add(out, "<dt>");
             add_version(out, &model->versions[i]);

@@ -29,8 +29,7 @@ static void add_ops(kvc_text *out, const cJSON *finding)
     kvc_text_add(out, "<div class=\"scroll\"><table class=\"ops\">\n<caption>Minimal case, on a new cache</caption>\n"
                       "<thead><tr><th scope=\"col\">step</th><th scope=\"col\">op</th>"
                       "<th scope=\"col\"><span class=\"hidden\">what happens</span></th></tr></thead>\n<tbody>\n");
-    cJSON_ArrayForEach(op, ops)
-    {
+    cJSON_ArrayForEach (op, ops) {
         kvc_text_add_format(out, "<tr%s><th scope=\"row\">%d</th><td>", index == step ? " class=\"here\"" : "", index);
         kvc_model_add_op(&plain, op);
         kvc_html_add_code(out, kvc_text_string(&plain));
@@ -84,7 +83,7 @@ static void add_facts(kvc_text *out, const cJSON *finding)
         const char *field, *name;
         int compare;
     } facts[] = {
-        {"outcome", "outcome", 1},       {"length", "length", 1},       {"masks", "mask sizes", 1},
+        {"outcome", "outcome", 1},         {"length", "length", 1},        {"masks", "mask sizes", 1},
         {"positions", "next position", 1}, {"claim", "claims to crop", 1}, {"error", "error", 0},
     };
     const cJSON *expected = cJSON_GetObjectItemCaseSensitive(finding, "expected");
@@ -138,8 +137,7 @@ static void add_law(kvc_text *out, const cJSON *finding)
     kvc_text_add_format(out, "</b>: %s", kvc_report_law_text(kvc_json_string(finding, "law")));
     if (also->child != NULL) {
         kvc_text_add(out, " <span class=\"soft\">Also: ");
-        cJSON_ArrayForEach(entry, also)
-        {
+        cJSON_ArrayForEach (entry, also) {
             kvc_text_add(out, entry == also->child ? "" : ", ");
             kvc_html_add(out, entry->valuestring);
         }

@@ -7,8 +7,12 @@
 static const struct {
     const char *glyph, *word;
 } marks[] = {
-    [KVC_CELL_SAME] = {"", ""},        [KVC_CELL_FREE] = {"", ""},   [KVC_CELL_OTHER] = {"≠", "other token"},
-    [KVC_CELL_MISSING] = {"−", "missing"}, [KVC_CELL_EXTRA] = {"+", "too many"}, [KVC_CELL_GAP] = {"", ""},
+    [KVC_CELL_SAME] = {"", ""},
+    [KVC_CELL_FREE] = {"", ""},
+    [KVC_CELL_OTHER] = {"≠", "other token"},
+    [KVC_CELL_MISSING] = {"−", "missing"},
+    [KVC_CELL_EXTRA] = {"+", "too many"},
+    [KVC_CELL_GAP] = {"", ""},
 };
 
 static void add_token(kvc_text *out, const cJSON *token)

@@ -24,8 +24,7 @@ static int make_row(const cJSON *list, kvc_row *row)
     if (row->entries == NULL) {
         return -1;
     }
-    cJSON_ArrayForEach(entry, list)
-    {
+    cJSON_ArrayForEach (entry, list) {
         row->entries[row->count++] = entry;
     }
     return 0;
@@ -37,8 +36,7 @@ static int equal_entries(const cJSON *a, const cJSON *b)
         return strcmp(a->valuestring, b->valuestring) == 0;
     }
     /* Both are whole numbers, so that the order says all. */
-    return cJSON_IsNumber(a) && cJSON_IsNumber(b) && !(a->valuedouble < b->valuedouble) &&
-           !(a->valuedouble > b->valuedouble);
+    return cJSON_IsNumber(a) && cJSON_IsNumber(b) && !(a->valuedouble < b->valuedouble) && !(a->valuedouble > b->valuedouble);
 }
 
 /* The entry at `position` of the picture, for a row that begins `shift` positions later. */
@@ -268,8 +266,7 @@ int kvc_lanes_make(const cJSON *finding, kvc_lanes *out)
         return -1;
     }
     for (int pass = 0; pass < 2; pass++) {
-        cJSON_ArrayForEach(tensor, expected)
-        {
+        cJSON_ArrayForEach (tensor, expected) {
             if (is_own(tensor->string, own) == (pass == 0) &&
                 add_tensor(out, tensor, cJSON_GetObjectItemCaseSensitive(observed, tensor->string)) != 0) {
                 return -1;

@@ -43,7 +43,7 @@ typedef struct kvc_lane {
     kvc_cell first;         /* the first wrong position, if any */
     size_t expected_length; /* in tokens */
     size_t observed_length;
-    int newest; /* 1: the two are aligned at their newest token, since fewer cells differ so; 0: at the oldest */
+    int newest;            /* 1: the two are aligned at their newest token, since fewer cells differ so; 0: at the oldest */
     const cJSON *expected; /* the rows themselves, NULL where there is none */
     const cJSON *observed;
 } kvc_lane;

@@ -60,8 +60,8 @@ static void add_list(kvc_text *out, const kvc_model *model)
         kvc_text_add(out, "**: ");
         kvc_text_add_markdown_code(out, kvc_json_string(model->runs[finding->run].json, "variant"));
         kvc_text_add(out, " after ");
-        kvc_model_add_ops(&plain, cJSON_GetObjectItemCaseSensitive(
-                                      cJSON_GetObjectItemCaseSensitive(finding->json, "case"), "ops"));
+        kvc_model_add_ops(&plain,
+                          cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(finding->json, "case"), "ops"));
         kvc_markdown_add_code(out, &plain);
         kvc_text_add_format(out, " (%s)\n", kvc_json_string(finding->json, "severity"));
     }
@@ -129,8 +129,7 @@ static void add_unreached(kvc_text *out, const kvc_model *model)
     int any = 0;
     const cJSON *entry = NULL;
     for (size_t i = 0; i < model->run_count; i++) {
-        cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(model->runs[i].json, "unreached"))
-        {
+        cJSON_ArrayForEach (entry, cJSON_GetObjectItemCaseSensitive(model->runs[i].json, "unreached")) {
             kvc_text_add(out, any++ ? ""
                                     : "## What could not be reached\n\nA finding stands in the way: look again once it is "
                                       "mended.\n\n| variant | op | situation | because of |\n|---|---|---|---|\n");
@@ -174,8 +173,7 @@ static void add_coverage(kvc_text *out, const kvc_model *model)
         kvc_model_add_value(&plain, cJSON_GetObjectItemCaseSensitive(exhaustive, "alphabet"));
         kvc_markdown_add_text(out, &plain);
         kvc_text_add(out, ".\n\n| op | situation | times |\n|---|---|---:|\n");
-        cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(run->json, "coverage"))
-        {
+        cJSON_ArrayForEach (entry, cJSON_GetObjectItemCaseSensitive(run->json, "coverage")) {
             kvc_text_add(out, "| ");
             kvc_text_add_markdown(out, kvc_json_string(entry, "op"));
             kvc_text_add(out, " | ");
@@ -195,8 +193,7 @@ static void add_provenance(kvc_text *out, const kvc_model *model)
     const cJSON *word = NULL;
     kvc_text plain = {0};
     kvc_text_add(out, "## How it was run\n\n");
-    cJSON_ArrayForEach(word, command)
-    {
+    cJSON_ArrayForEach (word, command) {
         kvc_text_add(&plain, word == command->child ? "" : " ");
         kvc_text_add(&plain, word->valuestring);
     }
@@ -211,8 +208,7 @@ static void add_provenance(kvc_text *out, const kvc_model *model)
     kvc_markdown_add_text(out, &plain);
     kvc_text_add(out, "\n");
     for (size_t i = 0; i < model->version_count; i++) {
-        const cJSON *environment =
-            cJSON_GetObjectItemCaseSensitive(model->runs[model->versions[i].first].json, "environment");
+        const cJSON *environment = cJSON_GetObjectItemCaseSensitive(model->runs[model->versions[i].first].json, "environment");
         if (environment != NULL && environment->child != NULL) {
             kvc_text_add(out, i == 0 ? "\n- " : "- ");
             add_version(out, model, i);

@@ -26,8 +26,7 @@ static void add_ops(kvc_text *out, const cJSON *finding)
     int step = (int)kvc_json_number(finding, "step");
     int index = 0;
     kvc_text_add(out, "| step | op | |\n|---:|---|---|\n");
-    cJSON_ArrayForEach(op, ops)
-    {
+    cJSON_ArrayForEach (op, ops) {
         kvc_text_add_format(out, "| %d | ", index);
         kvc_model_add_op(&plain, op);
         kvc_markdown_add_code(out, &plain);
@@ -42,7 +41,7 @@ static void add_facts(kvc_text *out, const cJSON *finding)
     static const struct {
         const char *field, *name;
     } facts[] = {
-        {"outcome", "outcome"},        {"length", "length"},         {"masks", "mask sizes"},
+        {"outcome", "outcome"},         {"length", "length"},        {"masks", "mask sizes"},
         {"positions", "next position"}, {"claim", "claims to crop"}, {"error", "error"},
     };
     const cJSON *expected = cJSON_GetObjectItemCaseSensitive(finding, "expected");
@@ -271,8 +270,7 @@ void kvc_markdown_add_finding(kvc_text *out, const kvc_model *model, size_t inde
     add_reasons(out, json);
     add_seen(out, model, index);
     kvc_text_add(out, "- **Parameters**: ");
-    kvc_model_add_table(&plain,
-                        cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(json, "case"), "params"));
+    kvc_model_add_table(&plain, cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(json, "case"), "params"));
     kvc_markdown_add_text(out, &plain);
     kvc_text_add(out, "\n- **Finding**: ");
     kvc_text_add_markdown_code(out, kvc_json_string(json, "id"));

@@ -148,8 +148,7 @@ int kvc_model_make(const cJSON *result, kvc_model *out)
     out->profile = kvc_json_string(result, "profile");
     out->seed = kvc_json_string(result, "seed");
     size_t findings = 0;
-    cJSON_ArrayForEach(run, runs)
-    {
+    cJSON_ArrayForEach (run, runs) {
         findings += (size_t)cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(run, "findings"));
     }
     out->runs = calloc((size_t)cJSON_GetArraySize(runs) + 1, sizeof *out->runs);
@@ -158,13 +157,11 @@ int kvc_model_make(const cJSON *result, kvc_model *out)
     if (out->runs == NULL || out->versions == NULL || out->findings == NULL) {
         return -1;
     }
-    cJSON_ArrayForEach(run, runs)
-    {
+    cJSON_ArrayForEach (run, runs) {
         kvc_report_run *entry = &out->runs[out->run_count];
         *entry = (kvc_report_run){.json = run, .status = status_of(run), .first = out->finding_count};
         entry->version = find_version(out, run);
-        cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(run, "findings"))
-        {
+        cJSON_ArrayForEach (finding, cJSON_GetObjectItemCaseSensitive(run, "findings")) {
             out->findings[out->finding_count++] =
                 (kvc_report_finding){.json = finding, .run = out->run_count, .next = KVC_NO_FINDING};
             entry->findings++;
@@ -196,8 +193,7 @@ void kvc_model_add_value(kvc_text *text, const cJSON *value)
         kvc_text_add(text, cJSON_IsTrue(value) ? "true" : "false");
     } else if (cJSON_IsArray(value)) {
         const cJSON *entry = NULL;
-        cJSON_ArrayForEach(entry, value)
-        {
+        cJSON_ArrayForEach (entry, value) {
             kvc_text_add(text, entry == value->child ? "" : ", ");
             if (cJSON_IsArray(entry)) {
                 kvc_text_add_char(text, '[', 1);
@@ -226,8 +222,7 @@ void kvc_model_add_op(kvc_text *text, const cJSON *op)
 void kvc_model_add_ops(kvc_text *text, const cJSON *ops)
 {
     const cJSON *op = NULL;
-    cJSON_ArrayForEach(op, ops)
-    {
+    cJSON_ArrayForEach (op, ops) {
         kvc_text_add(text, op == ops->child ? "" : ", ");
         kvc_model_add_op(text, op);
     }
@@ -236,8 +231,7 @@ void kvc_model_add_ops(kvc_text *text, const cJSON *ops)
 void kvc_model_add_table(kvc_text *text, const cJSON *table)
 {
     const cJSON *entry = NULL;
-    cJSON_ArrayForEach(entry, table)
-    {
+    cJSON_ArrayForEach (entry, table) {
         kvc_text_add_format(text, "%s%s=", entry == table->child ? "" : ", ", entry->string);
         kvc_model_add_value(text, entry);
     }

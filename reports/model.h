@@ -23,8 +23,8 @@ enum { KVC_STATUSES = 5 };
 typedef struct kvc_report_run {
     const cJSON *json;
     kvc_status status;
-    size_t version;  /* index into `versions` */
-    size_t first;    /* its findings are `findings[first]` and the next `findings` */
+    size_t version; /* index into `versions` */
+    size_t first;   /* its findings are `findings[first]` and the next `findings` */
     size_t findings;
 } kvc_report_run;
 

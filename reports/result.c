@@ -50,8 +50,7 @@ static int bound_document(const char *name, const char *text, size_t size, char 
             values++;
         }
         if (depth > KVC_RESULT_DEPTH_MAX) {
-            (void)snprintf(error, error_size, "%s:%zu: nested deeper than %d", name, line_of(text, i),
-                           (int)KVC_RESULT_DEPTH_MAX);
+            (void)snprintf(error, error_size, "%s:%zu: nested deeper than %d", name, line_of(text, i), (int)KVC_RESULT_DEPTH_MAX);
             return -1;
         }
         if (values > KVC_RESULT_VALUES_MAX) {

@@ -1,232 +1,28 @@
 /*
  * The judge of result documents. Each check_* function looks at one part, returns 0, or -1 once `error` is written.
  */
-#include "reports/result.h"
-
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "reports/text.h"
-
-/* Where the judge stands: the path of the field, for errors. */
-typedef struct kvc_check {
-    char path[256];
-    size_t length;
-    char *error;
-    size_t error_size;
-} kvc_check;
-
-static const double largest_integer = 9007199254740991.0; /* 2^53 - 1: exact in every JSON reader */
-
-static int fail(const kvc_check *check, const char *name, const char *format, ...) KVC_TEXT_FORMAT(3, 4);
-
-/* Writes `path.name: message`; `name` may be NULL. */
-static int fail(const kvc_check *check, const char *name, const char *format, ...)
-{
-    char message[300];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    (void)snprintf(check->error, check->error_size, "%s%s%s: %s", check->length > 0 ? check->path : "",
-                   check->length > 0 && name != NULL ? "." : "", name != NULL ? name : check->length > 0 ? "" : "result",
-                   message);
-    return -1;
-}
-
-static size_t enter(kvc_check *check, const char *format, ...) KVC_TEXT_FORMAT(2, 3);
-
-/* Adds to the path; returns what `leave` needs to take it away again. A path that is too long is cut. */
-static size_t enter(kvc_check *check, const char *format, ...)
-{
-    size_t before = check->length;
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(check->path + before, sizeof check->path - before, format, arguments);
-    va_end(arguments);
-    if (length > 0) {
-        size_t room = sizeof check->path - before - 1;
-        check->length = before + ((size_t)length < room ? (size_t)length : room);
-    }
-    return before;
-}
-
-static void leave(kvc_check *check, size_t before)
-{
-    check->length = before;
-    check->path[before] = '\0';
-}
-
-/* What a value is, for errors. */
-static const char *kind_of(const cJSON *value)
-{
-    return value == NULL            ? "nothing"
-           : cJSON_IsString(value)  ? "a string"
-           : cJSON_IsNumber(value)  ? "a number"
-           : cJSON_IsBool(value)    ? "true or false"
-           : cJSON_IsNull(value)    ? "null"
-           : cJSON_IsArray(value)   ? "a list"
-                                    : "an object";
-}
-
-typedef enum kvc_need { KVC_OPTIONAL = 0, KVC_REQUIRED } kvc_need;
-
-/* Each of the next checks a field of `object` and returns 1 when it is there, 0 when it may be missing and is, or -1. */
-static int check_field(const kvc_check *check, const cJSON *object, const char *name, kvc_need need, int type,
-                       const char *expected, const cJSON **out)
-{
-    *out = cJSON_GetObjectItemCaseSensitive(object, name);
-    if (*out == NULL && need == KVC_OPTIONAL) {
-        return 0;
-    }
-    if (*out == NULL || ((*out)->type & type) == 0) {
-        return fail(check, name, "expected %s, found %s", expected, kind_of(*out));
-    }
-    return 1;
-}
-
-static int check_string(const kvc_check *check, const cJSON *object, const char *name, kvc_need need, size_t least,
-                        size_t most)
-{
-    const cJSON *value = NULL;
-    int found = check_field(check, object, name, need, cJSON_String, "a string", &value);
-    if (found == 1) {
-        size_t length = strlen(value->valuestring);
-        if (length < least) {
-            return fail(check, name, "expected a string that is not empty");
-        }
-        if (length > most) {
-            return fail(check, name, "a string of %zu bytes, the limit is %zu", length, most);
-        }
-    }
-    return found;
-}
-
-static int check_name(const kvc_check *check, const cJSON *object, const char *name)
-{
-    return check_string(check, object, name, KVC_REQUIRED, 1, KVC_RESULT_WORD_MAX);
-}
-
-/* 1 when `value` is a whole number from `least` to `most`. */
-static int is_integer(const cJSON *value, double least, double most)
-{
-    return cJSON_IsNumber(value) && value->valuedouble >= least && value->valuedouble <= most &&
-           floor(value->valuedouble) == value->valuedouble;
-}
-
-static int check_count(const kvc_check *check, const cJSON *object, const char *name, kvc_need need)
-{
-    const cJSON *value = NULL;
-    int found = check_field(check, object, name, need, cJSON_Number, "a whole number from 0", &value);
-    if (found == 1 && !is_integer(value, 0, largest_integer)) {
-        return fail(check, name, "expected a whole number from 0");
-    }
-    return found;
-}
-
-static int check_bool(const kvc_check *check, const cJSON *object, const char *name, kvc_need need)
-{
-    const cJSON *value = NULL;
-    return check_field(check, object, name, need, cJSON_True | cJSON_False, "true or false", &value);
-}
-
-static int check_word(const kvc_check *check, const cJSON *object, const char *name, const char *const *words)
-{
-    const cJSON *value = NULL;
-    char list[128] = "";
-    if (check_field(check, object, name, KVC_REQUIRED, cJSON_String, "a string", &value) < 0) {
-        return -1;
-    }
-    for (size_t i = 0; words[i] != NULL; i++) {
-        if (strcmp(words[i], value->valuestring) == 0) {
-            return 1;
-        }
-        size_t length = strlen(list);
-        (void)snprintf(list + length, sizeof list - length, "%s`%s`", i > 0 ? ", " : "", words[i]);
-    }
-    return fail(check, name, "expected one of %s", list);
-}
-
-/* A 64-bit number as decimal digits: JSON numbers lose digits beyond 2^53. */
-static int check_seed(const kvc_check *check, const cJSON *object, kvc_need need)
-{
-    static const char largest[] = "18446744073709551615";
-    int found = check_string(check, object, "seed", need, 1, KVC_RESULT_WORD_MAX);
-    if (found == 1) {
-        const char *digits = cJSON_GetObjectItemCaseSensitive(object, "seed")->valuestring;
-        size_t length = strlen(digits);
-        if (strspn(digits, "0123456789") != length || length > 20 || (length > 1 && digits[0] == '0') ||
-            (length == 20 && strcmp(digits, largest) > 0)) {
-            return fail(check, "seed", "expected a number from 0 to %s as a string of digits", largest);
-        }
-    }
-    return found;
-}
-
-static int check_list(const kvc_check *check, const cJSON *object, const char *name, kvc_need need, int most,
-                      const cJSON **out)
-{
-    int found = check_field(check, object, name, need, cJSON_Array, "a list", out);
-    if (found == 1 && cJSON_GetArraySize(*out) > most) {
-        return fail(check, name, "a list of more than %d entries", most);
-    }
-    return found;
-}
-
-static int check_words(const kvc_check *check, const cJSON *object, const char *name, kvc_need need)
-{
-    const cJSON *list = NULL;
-    const cJSON *entry = NULL;
-    int found = check_list(check, object, name, need, 10000, &list);
-    if (found == 1) {
-        cJSON_ArrayForEach(entry, list)
-        {
-            if (!cJSON_IsString(entry) || strlen(entry->valuestring) > KVC_RESULT_TEXT_MAX) {
-                return fail(check, name, "expected a list of strings, found %s in it", kind_of(entry));
-            }
-        }
-    }
-    return found;
-}
-
-/* An object whose values are strings, or numbers where `numbers` is 1. */
-static int check_table(const kvc_check *check, const cJSON *object, const char *name, kvc_need need, int numbers)
-{
-    const cJSON *table = NULL;
-    const cJSON *entry = NULL;
-    int found = check_field(check, object, name, need, cJSON_Object, "an object", &table);
-    if (found == 1) {
-        cJSON_ArrayForEach(entry, table)
-        {
-            int number = numbers && cJSON_IsNumber(entry) && isfinite(entry->valuedouble);
-            if (!number && !cJSON_IsString(entry)) {
-                return fail(check, name, "expected %s for `%.60s`, found %s",
-                            numbers ? "a number or a string" : "a string", entry->string, kind_of(entry));
-            }
-        }
-    }
-    return found;
-}
+#include "reports/check_internal.h"
+#include "reports/result.h"
 
 static int check_op(const kvc_check *check, const cJSON *op)
 {
     const cJSON *name = cJSON_GetArrayItem(op, 0);
     const cJSON *argument = cJSON_GetArrayItem(op, 1);
     const cJSON *row = NULL;
-    int good = cJSON_IsArray(op) && cJSON_GetArraySize(op) <= 2 && cJSON_IsString(name) &&
-               name->valuestring[0] != '\0' && strlen(name->valuestring) <= KVC_RESULT_WORD_MAX;
+    int good = cJSON_IsArray(op) && cJSON_GetArraySize(op) <= 2 && cJSON_IsString(name) && name->valuestring[0] != '\0' &&
+               strlen(name->valuestring) <= KVC_RESULT_WORD_MAX;
     if (good && cJSON_IsArray(argument)) {
         good = cJSON_GetArraySize(argument) <= 1024;
-        cJSON_ArrayForEach(row, argument)
-        {
-            good = good && is_integer(row, 0, 1 << 20);
+        cJSON_ArrayForEach (row, argument) {
+            good = good && kvc_check_is_integer(row, 0, 1 << 20);
         }
     } else if (good && argument != NULL) {
-        good = is_integer(argument, -2147483648.0, 2147483647.0);
+        good = kvc_check_is_integer(argument, -2147483648.0, 2147483647.0);
     }
-    return good ? 0 : fail(check, NULL, "expected an op such as [\"append\", 3], [\"reorder\", [1, 0]] or [\"reset\"]");
+    return good ? 0 : kvc_check_fail(check, NULL, "expected an op such as [\"append\", 3], [\"reorder\", [1, 0]] or [\"reset\"]");
 }
 
 static int check_case(kvc_check *check, const cJSON *finding, int *ops_count)
@@ -235,27 +31,26 @@ static int check_case(kvc_check *check, const cJSON *finding, int *ops_count)
     const cJSON *ops = NULL;
     const cJSON *op = NULL;
     int index = 0;
-    if (check_field(check, finding, "case", KVC_REQUIRED, cJSON_Object, "an object", &value) < 0) {
+    if (kvc_check_field(check, finding, "case", KVC_REQUIRED, cJSON_Object, "an object", &value) < 0) {
         return -1;
     }
-    size_t before = enter(check, ".case");
+    size_t before = kvc_check_enter(check, ".case");
     static const char *const schemas[] = {"kvconform-case/1", NULL};
-    if (check_word(check, value, "schema", schemas) < 0 || check_name(check, value, "subject") < 0 ||
-        check_name(check, value, "version") < 0 || check_name(check, value, "variant") < 0 ||
-        check_name(check, value, "contract") < 0 || check_table(check, value, "params", KVC_REQUIRED, 1) < 0 ||
-        check_seed(check, value, KVC_OPTIONAL) < 0 || check_list(check, value, "ops", KVC_REQUIRED, 10000, &ops) < 0) {
+    if (kvc_check_word(check, value, "schema", schemas) < 0 || kvc_check_name(check, value, "subject") < 0 ||
+        kvc_check_name(check, value, "version") < 0 || kvc_check_name(check, value, "variant") < 0 ||
+        kvc_check_name(check, value, "contract") < 0 || kvc_check_table(check, value, "params", KVC_REQUIRED, 1) < 0 ||
+        kvc_check_seed(check, value, KVC_OPTIONAL) < 0 || kvc_check_list(check, value, "ops", KVC_REQUIRED, 10000, &ops) < 0) {
         return -1;
     }
-    cJSON_ArrayForEach(op, ops)
-    {
-        size_t inside = enter(check, ".ops[%d]", index++);
+    cJSON_ArrayForEach (op, ops) {
+        size_t inside = kvc_check_enter(check, ".ops[%d]", index++);
         if (check_op(check, op) < 0) {
             return -1;
         }
-        leave(check, inside);
+        kvc_check_leave(check, inside);
     }
     *ops_count = index;
-    leave(check, before);
+    kvc_check_leave(check, before);
     return 0;
 }
 
@@ -264,16 +59,15 @@ static int check_row(const kvc_check *check, const cJSON *row)
     const cJSON *entry = NULL;
     int count = 0;
     if (!cJSON_IsArray(row)) {
-        return fail(check, NULL, "expected a list of tokens, found %s", kind_of(row));
+        return kvc_check_fail(check, NULL, "expected a list of tokens, found %s", kvc_check_kind(row));
     }
-    cJSON_ArrayForEach(entry, row)
-    {
+    cJSON_ArrayForEach (entry, row) {
         if (++count > KVC_RESULT_TOKENS_MAX) {
-            return fail(check, NULL, "more than %d tokens", (int)KVC_RESULT_TOKENS_MAX);
+            return kvc_check_fail(check, NULL, "more than %d tokens", (int)KVC_RESULT_TOKENS_MAX);
         }
-        if (!is_integer(entry, -largest_integer, largest_integer) &&
+        if (!kvc_check_is_integer(entry, -KVC_LARGEST_INTEGER, KVC_LARGEST_INTEGER) &&
             !(cJSON_IsString(entry) && strlen(entry->valuestring) <= KVC_RESULT_WORD_MAX)) {
-            return fail(check, NULL, "expected a token, a whole number or a short string, as entry %d", count - 1);
+            return kvc_check_fail(check, NULL, "expected a token, a whole number or a short string, as entry %d", count - 1);
         }
     }
     return 0;
@@ -284,29 +78,27 @@ static int check_tensors(kvc_check *check, const cJSON *state)
     const cJSON *tensors = NULL;
     const cJSON *tensor = NULL;
     const cJSON *row = NULL;
-    int found = check_field(check, state, "tensors", KVC_OPTIONAL, cJSON_Object, "an object", &tensors);
+    int found = kvc_check_field(check, state, "tensors", KVC_OPTIONAL, cJSON_Object, "an object", &tensors);
     if (found < 1) {
         return found;
     }
-    cJSON_ArrayForEach(tensor, tensors)
-    {
-        size_t before = enter(check, ".tensors.%.80s", tensor->string);
+    cJSON_ArrayForEach (tensor, tensors) {
+        size_t before = kvc_check_enter(check, ".tensors.%.80s", tensor->string);
         int index = 0;
         if (tensor->string[0] == '\0' || strlen(tensor->string) > KVC_RESULT_WORD_MAX) {
-            return fail(check, NULL, "expected a name of 1 to %d bytes", (int)KVC_RESULT_WORD_MAX);
+            return kvc_check_fail(check, NULL, "expected a name of 1 to %d bytes", (int)KVC_RESULT_WORD_MAX);
         }
         if (!cJSON_IsArray(tensor) || cJSON_GetArraySize(tensor) > 1024) {
-            return fail(check, NULL, "expected a list of at most 1024 rows, found %s", kind_of(tensor));
+            return kvc_check_fail(check, NULL, "expected a list of at most 1024 rows, found %s", kvc_check_kind(tensor));
         }
-        cJSON_ArrayForEach(row, tensor)
-        {
-            size_t inside = enter(check, "[%d]", index++);
+        cJSON_ArrayForEach (row, tensor) {
+            size_t inside = kvc_check_enter(check, "[%d]", index++);
             if (check_row(check, row) < 0) {
                 return -1;
             }
-            leave(check, inside);
+            kvc_check_leave(check, inside);
         }
-        leave(check, before);
+        kvc_check_leave(check, before);
     }
     return 0;
 }
@@ -316,19 +108,19 @@ static int check_layers(const kvc_check *check, const cJSON *state, const char *
 {
     const cJSON *list = NULL;
     const cJSON *entry = NULL;
-    int found = check_list(check, state, name, KVC_OPTIONAL, 1024, &list);
+    int found = kvc_check_list(check, state, name, KVC_OPTIONAL, 1024, &list);
     if (found < 1) {
         return found;
     }
-    cJSON_ArrayForEach(entry, list)
-    {
+    cJSON_ArrayForEach (entry, list) {
         const cJSON *first = pairs ? cJSON_GetArrayItem(entry, 0) : entry;
         const cJSON *second = pairs ? cJSON_GetArrayItem(entry, 1) : entry;
-        int good = is_integer(first, -largest_integer, largest_integer) &&
-                   is_integer(second, -largest_integer, largest_integer) &&
+        int good = kvc_check_is_integer(first, -KVC_LARGEST_INTEGER, KVC_LARGEST_INTEGER) &&
+                   kvc_check_is_integer(second, -KVC_LARGEST_INTEGER, KVC_LARGEST_INTEGER) &&
                    (!pairs || (cJSON_IsArray(entry) && cJSON_GetArraySize(entry) == 2));
         if (!good && !cJSON_IsNull(entry)) {
-            return fail(check, name, "expected %s or null for each layer", pairs ? "[length, offset]" : "a whole number");
+            return kvc_check_fail(check, name, "expected %s or null for each layer",
+                                  pairs ? "[length, offset]" : "a whole number");
         }
     }
     return 1;
@@ -338,41 +130,42 @@ static int check_state(kvc_check *check, const cJSON *finding, const char *name)
 {
     static const char *const outcomes[] = {"done", "refused", "died", NULL};
     const cJSON *state = NULL;
-    if (check_field(check, finding, name, KVC_REQUIRED, cJSON_Object, "an object", &state) < 0) {
+    if (kvc_check_field(check, finding, name, KVC_REQUIRED, cJSON_Object, "an object", &state) < 0) {
         return -1;
     }
-    size_t before = enter(check, ".%s", name);
-    if (check_word(check, state, "outcome", outcomes) < 0 ||
-        check_string(check, state, "error", KVC_OPTIONAL, 0, KVC_RESULT_TEXT_MAX) < 0 ||
+    size_t before = kvc_check_enter(check, ".%s", name);
+    if (kvc_check_word(check, state, "outcome", outcomes) < 0 ||
+        kvc_check_string(check, state, "error", KVC_OPTIONAL, 0, KVC_RESULT_TEXT_MAX) < 0 ||
         check_layers(check, state, "length", 0) < 0 || check_layers(check, state, "masks", 1) < 0 ||
-        check_layers(check, state, "positions", 0) < 0 || check_bool(check, state, "claim", KVC_OPTIONAL) < 0 ||
+        check_layers(check, state, "positions", 0) < 0 || kvc_check_bool(check, state, "claim", KVC_OPTIONAL) < 0 ||
         check_tensors(check, state) < 0) {
         return -1;
     }
-    leave(check, before);
+    kvc_check_leave(check, before);
     return 0;
 }
 
 static int check_rule(kvc_check *check, const cJSON *finding)
 {
     const cJSON *rule = NULL;
-    int found = check_field(check, finding, "rule", KVC_OPTIONAL, cJSON_Object, "an object", &rule);
+    int found = kvc_check_field(check, finding, "rule", KVC_OPTIONAL, cJSON_Object, "an object", &rule);
     if (found < 1) {
         return found;
     }
-    size_t before = enter(check, ".rule");
+    size_t before = kvc_check_enter(check, ".rule");
     const cJSON *value = cJSON_GetObjectItemCaseSensitive(rule, "value");
-    if (check_name(check, rule, "name") < 0) {
+    if (kvc_check_name(check, rule, "name") < 0) {
         return -1;
     }
     if (cJSON_IsArray(value)) {
-        if (check_words(check, rule, "value", KVC_REQUIRED) < 0) {
+        if (kvc_check_words(check, rule, "value", KVC_REQUIRED) < 0) {
             return -1;
         }
     } else if (!cJSON_IsString(value) && !cJSON_IsNumber(value) && !cJSON_IsBool(value)) {
-        return fail(check, "value", "expected a word, a number, true, false or a list of words, found %s", kind_of(value));
+        return kvc_check_fail(check, "value", "expected a word, a number, true, false or a list of words, found %s",
+                              kvc_check_kind(value));
     }
-    leave(check, before);
+    kvc_check_leave(check, before);
     return 0;
 }
 
@@ -380,11 +173,11 @@ static int check_rule(kvc_check *check, const cJSON *finding)
 static int check_id(const kvc_check *check, const cJSON *object, const char *name)
 {
     static const char allowed[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_.";
-    if (check_string(check, object, name, KVC_REQUIRED, 1, 64) < 0) {
+    if (kvc_check_string(check, object, name, KVC_REQUIRED, 1, 64) < 0) {
         return -1;
     }
     const char *id = cJSON_GetObjectItemCaseSensitive(object, name)->valuestring;
-    return strspn(id, allowed) == strlen(id) ? 0 : fail(check, name, "expected letters, digits, `-`, `_` and `.` only");
+    return strspn(id, allowed) == strlen(id) ? 0 : kvc_check_fail(check, name, "expected letters, digits, `-`, `_` and `.` only");
 }
 
 static int check_finding(kvc_check *check, const cJSON *finding)
@@ -394,36 +187,37 @@ static int check_finding(kvc_check *check, const cJSON *finding)
     const cJSON *minimal = NULL;
     int ops = 0;
     if (!cJSON_IsObject(finding)) {
-        return fail(check, NULL, "expected an object, found %s", kind_of(finding));
+        return kvc_check_fail(check, NULL, "expected an object, found %s", kvc_check_kind(finding));
     }
     if (check_id(check, finding, "id") < 0 || check_id(check, finding, "law") < 0 ||
-        check_words(check, finding, "also", KVC_REQUIRED) < 0 ||
-        check_string(check, finding, "title", KVC_REQUIRED, 1, KVC_RESULT_TEXT_MAX) < 0 ||
-        check_word(check, finding, "severity", severities) < 0 || check_bool(check, finding, "flaky", KVC_OPTIONAL) < 0 ||
-        check_bool(check, finding, "control", KVC_OPTIONAL) < 0 || check_count(check, finding, "failures", KVC_REQUIRED) < 0 ||
-        check_string(check, finding, "tensor", KVC_REQUIRED, 0, KVC_RESULT_WORD_MAX) < 0 ||
-        check_string(check, finding, "situation", KVC_REQUIRED, 0, KVC_RESULT_WORD_MAX) < 0 ||
-        check_string(check, finding, "deviation", KVC_REQUIRED, 0, KVC_RESULT_WORD_MAX) < 0 ||
-        check_case(check, finding, &ops) < 0 || check_count(check, finding, "step", KVC_REQUIRED) < 0) {
+        kvc_check_words(check, finding, "also", KVC_REQUIRED) < 0 ||
+        kvc_check_string(check, finding, "title", KVC_REQUIRED, 1, KVC_RESULT_TEXT_MAX) < 0 ||
+        kvc_check_word(check, finding, "severity", severities) < 0 || kvc_check_bool(check, finding, "flaky", KVC_OPTIONAL) < 0 ||
+        kvc_check_bool(check, finding, "control", KVC_OPTIONAL) < 0 ||
+        kvc_check_count(check, finding, "failures", KVC_REQUIRED) < 0 ||
+        kvc_check_string(check, finding, "tensor", KVC_REQUIRED, 0, KVC_RESULT_WORD_MAX) < 0 ||
+        kvc_check_string(check, finding, "situation", KVC_REQUIRED, 0, KVC_RESULT_WORD_MAX) < 0 ||
+        kvc_check_string(check, finding, "deviation", KVC_REQUIRED, 0, KVC_RESULT_WORD_MAX) < 0 ||
+        check_case(check, finding, &ops) < 0 || kvc_check_count(check, finding, "step", KVC_REQUIRED) < 0) {
         return -1;
     }
     if (cJSON_GetObjectItemCaseSensitive(finding, "step")->valuedouble >= ops) {
-        return fail(check, "step", "expected the number of one of the %d ops, from 0", ops);
+        return kvc_check_fail(check, "step", "expected the number of one of the %d ops, from 0", ops);
     }
     if (check_state(check, finding, "expected") < 0 || check_state(check, finding, "observed") < 0 ||
-        check_rule(check, finding) < 0 || check_string(check, finding, "source", KVC_REQUIRED, 0, KVC_RESULT_TEXT_MAX) < 0 ||
-        check_word(check, finding, "basis", bases) < 0 ||
-        check_field(check, finding, "minimal", KVC_REQUIRED, cJSON_Object, "an object", &minimal) < 0) {
+        check_rule(check, finding) < 0 || kvc_check_string(check, finding, "source", KVC_REQUIRED, 0, KVC_RESULT_TEXT_MAX) < 0 ||
+        kvc_check_word(check, finding, "basis", bases) < 0 ||
+        kvc_check_field(check, finding, "minimal", KVC_REQUIRED, cJSON_Object, "an object", &minimal) < 0) {
         return -1;
     }
-    size_t before = enter(check, ".minimal");
-    if (check_bool(check, minimal, "proved", KVC_REQUIRED) < 0 ||
-        check_count(check, minimal, "smaller_tried", KVC_REQUIRED) < 0) {
+    size_t before = kvc_check_enter(check, ".minimal");
+    if (kvc_check_bool(check, minimal, "proved", KVC_REQUIRED) < 0 ||
+        kvc_check_count(check, minimal, "smaller_tried", KVC_REQUIRED) < 0) {
         return -1;
     }
-    leave(check, before);
-    return check_string(check, finding, "script", KVC_REQUIRED, 0, KVC_RESULT_TEXT_MAX) < 0 ||
-                   check_string(check, finding, "replay", KVC_REQUIRED, 0, KVC_RESULT_TEXT_MAX) < 0
+    kvc_check_leave(check, before);
+    return kvc_check_string(check, finding, "script", KVC_REQUIRED, 0, KVC_RESULT_TEXT_MAX) < 0 ||
+                   kvc_check_string(check, finding, "replay", KVC_REQUIRED, 0, KVC_RESULT_TEXT_MAX) < 0
                ? -1
                : 0;
 }
@@ -434,22 +228,21 @@ static int check_situations(kvc_check *check, const cJSON *run, const char *name
     const cJSON *list = NULL;
     const cJSON *entry = NULL;
     int index = 0;
-    int found = check_list(check, run, name, need, 1000000, &list);
+    int found = kvc_check_list(check, run, name, need, 1000000, &list);
     if (found < 1) {
         return found;
     }
-    cJSON_ArrayForEach(entry, list)
-    {
-        size_t before = enter(check, ".%s[%d]", name, index++);
+    cJSON_ArrayForEach (entry, list) {
+        size_t before = kvc_check_enter(check, ".%s[%d]", name, index++);
         if (!cJSON_IsObject(entry)) {
-            return fail(check, NULL, "expected an object, found %s", kind_of(entry));
+            return kvc_check_fail(check, NULL, "expected an object, found %s", kvc_check_kind(entry));
         }
-        if (check_name(check, entry, "op") < 0 || check_name(check, entry, "situation") < 0 ||
-            (counted && check_count(check, entry, "count", KVC_REQUIRED) < 0) ||
-            (!counted && check_string(check, entry, "because", KVC_REQUIRED, 0, KVC_RESULT_WORD_MAX) < 0)) {
+        if (kvc_check_name(check, entry, "op") < 0 || kvc_check_name(check, entry, "situation") < 0 ||
+            (counted && kvc_check_count(check, entry, "count", KVC_REQUIRED) < 0) ||
+            (!counted && kvc_check_string(check, entry, "because", KVC_REQUIRED, 0, KVC_RESULT_WORD_MAX) < 0)) {
             return -1;
         }
-        leave(check, before);
+        kvc_check_leave(check, before);
     }
     return 1;
 }
@@ -457,17 +250,17 @@ static int check_situations(kvc_check *check, const cJSON *run, const char *name
 static int check_exhaustive(kvc_check *check, const cJSON *run, kvc_need need)
 {
     const cJSON *exhaustive = NULL;
-    int found = check_field(check, run, "exhaustive", need, cJSON_Object, "an object", &exhaustive);
+    int found = kvc_check_field(check, run, "exhaustive", need, cJSON_Object, "an object", &exhaustive);
     if (found < 1) {
         return found;
     }
-    size_t before = enter(check, ".exhaustive");
-    if (check_words(check, exhaustive, "alphabet", KVC_REQUIRED) < 0 ||
-        check_count(check, exhaustive, "size", KVC_REQUIRED) < 0 ||
-        check_count(check, exhaustive, "sequences", KVC_REQUIRED) < 0) {
+    size_t before = kvc_check_enter(check, ".exhaustive");
+    if (kvc_check_words(check, exhaustive, "alphabet", KVC_REQUIRED) < 0 ||
+        kvc_check_count(check, exhaustive, "size", KVC_REQUIRED) < 0 ||
+        kvc_check_count(check, exhaustive, "sequences", KVC_REQUIRED) < 0) {
         return -1;
     }
-    leave(check, before);
+    kvc_check_leave(check, before);
     return 1;
 }
 
@@ -479,10 +272,10 @@ static int check_run(kvc_check *check, const cJSON *run)
     const cJSON *finding = NULL;
     int index = 0;
     if (!cJSON_IsObject(run)) {
-        return fail(check, NULL, "expected an object, found %s", kind_of(run));
+        return kvc_check_fail(check, NULL, "expected an object, found %s", kvc_check_kind(run));
     }
-    if (check_name(check, run, "target") < 0 || check_name(check, run, "subject") < 0 ||
-        check_word(check, run, "status", statuses) < 0) {
+    if (kvc_check_name(check, run, "target") < 0 || kvc_check_name(check, run, "subject") < 0 ||
+        kvc_check_word(check, run, "status", statuses) < 0) {
         return -1;
     }
     const char *status = cJSON_GetObjectItemCaseSensitive(run, "status")->valuestring;
@@ -490,32 +283,31 @@ static int check_run(kvc_check *check, const cJSON *run)
     /* What could not be run has no version, variant, contract or counts to tell of. */
     kvc_need need = ran ? KVC_REQUIRED : KVC_OPTIONAL;
     size_t least = ran ? 1 : 0;
-    if (check_string(check, run, "version", need, least, KVC_RESULT_WORD_MAX) < 0 ||
-        check_string(check, run, "variant", need, least, KVC_RESULT_WORD_MAX) < 0 ||
-        check_string(check, run, "contract", need, least, KVC_RESULT_WORD_MAX) < 0 ||
-        check_bool(check, run, "assumed", KVC_OPTIONAL) < 0 || check_table(check, run, "environment", need, 0) < 0 ||
-        check_string(check, run, "reason", ran || strcmp(status, "not covered") == 0 ? KVC_OPTIONAL : KVC_REQUIRED,
-                     ran || strcmp(status, "not covered") == 0 ? 0 : 1, KVC_RESULT_TEXT_MAX) < 0 ||
-        check_count(check, run, "sequences", need) < 0 || check_count(check, run, "ops", need) < 0 ||
+    if (kvc_check_string(check, run, "version", need, least, KVC_RESULT_WORD_MAX) < 0 ||
+        kvc_check_string(check, run, "variant", need, least, KVC_RESULT_WORD_MAX) < 0 ||
+        kvc_check_string(check, run, "contract", need, least, KVC_RESULT_WORD_MAX) < 0 ||
+        kvc_check_bool(check, run, "assumed", KVC_OPTIONAL) < 0 || kvc_check_table(check, run, "environment", need, 0) < 0 ||
+        kvc_check_string(check, run, "reason", ran || strcmp(status, "not covered") == 0 ? KVC_OPTIONAL : KVC_REQUIRED,
+                         ran || strcmp(status, "not covered") == 0 ? 0 : 1, KVC_RESULT_TEXT_MAX) < 0 ||
+        kvc_check_count(check, run, "sequences", need) < 0 || kvc_check_count(check, run, "ops", need) < 0 ||
         check_exhaustive(check, run, need) < 0 || check_situations(check, run, "coverage", need, 1) < 0 ||
         check_situations(check, run, "unreached", need, 0) < 0 ||
-        check_field(check, run, "seconds", need, cJSON_Number, "a number from 0", &seconds) < 0 ||
-        check_list(check, run, "findings", need, KVC_RESULT_FINDINGS_MAX, &findings) < 0) {
+        kvc_check_field(check, run, "seconds", need, cJSON_Number, "a number from 0", &seconds) < 0 ||
+        kvc_check_list(check, run, "findings", need, KVC_RESULT_FINDINGS_MAX, &findings) < 0) {
         return -1;
     }
     if (seconds != NULL && !(seconds->valuedouble >= 0 && isfinite(seconds->valuedouble))) {
-        return fail(check, "seconds", "expected a number from 0");
+        return kvc_check_fail(check, "seconds", "expected a number from 0");
     }
-    cJSON_ArrayForEach(finding, findings)
-    {
-        size_t before = enter(check, ".findings[%d]", index++);
+    cJSON_ArrayForEach (finding, findings) {
+        size_t before = kvc_check_enter(check, ".findings[%d]", index++);
         if (check_finding(check, finding) < 0) {
             return -1;
         }
-        leave(check, before);
+        kvc_check_leave(check, before);
     }
     if ((strcmp(status, "findings") == 0) != (index > 0)) {
-        return fail(check, "findings", "%d findings do not go with the status `%s`", index, status);
+        return kvc_check_fail(check, "findings", "%d findings do not go with the status `%s`", index, status);
     }
     return 0;
 }
@@ -528,14 +320,14 @@ static int check_finished(kvc_check *check, const cJSON *result)
         return 0;
     }
     if (!cJSON_IsObject(finished)) {
-        return fail(check, "finished", "expected true or an object, found %s: the run was cut short",
-                    cJSON_IsFalse(finished) ? "false" : kind_of(finished));
+        return kvc_check_fail(check, "finished", "expected true or an object, found %s: the run was cut short",
+                              cJSON_IsFalse(finished) ? "false" : kvc_check_kind(finished));
     }
-    size_t before = enter(check, "finished");
-    if (check_string(check, finished, "at", KVC_REQUIRED, 1, KVC_RESULT_WORD_MAX) < 0) {
+    size_t before = kvc_check_enter(check, "finished");
+    if (kvc_check_string(check, finished, "at", KVC_REQUIRED, 1, KVC_RESULT_WORD_MAX) < 0) {
         return -1;
     }
-    leave(check, before);
+    kvc_check_leave(check, before);
     return 0;
 }
 
@@ -550,36 +342,35 @@ int kvc_result_check(const cJSON *result, char *error, size_t error_size)
         error[0] = '\0';
     }
     if (!cJSON_IsObject(result)) {
-        return fail(&check, NULL, "expected an object, found %s", kind_of(result));
+        return kvc_check_fail(&check, NULL, "expected an object, found %s", kvc_check_kind(result));
     }
     const cJSON *schema = cJSON_GetObjectItemCaseSensitive(result, "schema");
     if (!cJSON_IsString(schema) || strcmp(schema->valuestring, KVC_RESULT_SCHEMA) != 0) {
         int other = cJSON_IsString(schema) && strncmp(schema->valuestring, "kvconform-result/", 17) == 0;
-        return fail(&check, "schema", "expected `%s`, found %s", KVC_RESULT_SCHEMA,
-                    other ? "another version of it" : kind_of(schema));
+        return kvc_check_fail(&check, "schema", "expected `%s`, found %s", KVC_RESULT_SCHEMA,
+                              other ? "another version of it" : kvc_check_kind(schema));
     }
     if (check_finished(&check, result) < 0 ||
-        check_field(&check, result, "tool", KVC_REQUIRED, cJSON_Object, "an object", &tool) < 0) {
+        kvc_check_field(&check, result, "tool", KVC_REQUIRED, cJSON_Object, "an object", &tool) < 0) {
         return -1;
     }
-    size_t before = enter(&check, "tool");
-    if (check_name(&check, tool, "name") < 0 || check_name(&check, tool, "version") < 0) {
+    size_t before = kvc_check_enter(&check, "tool");
+    if (kvc_check_name(&check, tool, "name") < 0 || kvc_check_name(&check, tool, "version") < 0) {
         return -1;
     }
-    leave(&check, before);
-    if (check_words(&check, result, "command", KVC_REQUIRED) < 0 ||
-        check_table(&check, result, "environment", KVC_REQUIRED, 0) < 0 || check_seed(&check, result, KVC_REQUIRED) < 0 ||
-        check_name(&check, result, "profile") < 0 || check_table(&check, result, "budget", KVC_REQUIRED, 1) < 0 ||
-        check_list(&check, result, "runs", KVC_REQUIRED, KVC_RESULT_RUNS_MAX, &runs) < 0) {
+    kvc_check_leave(&check, before);
+    if (kvc_check_words(&check, result, "command", KVC_REQUIRED) < 0 ||
+        kvc_check_table(&check, result, "environment", KVC_REQUIRED, 0) < 0 || kvc_check_seed(&check, result, KVC_REQUIRED) < 0 ||
+        kvc_check_name(&check, result, "profile") < 0 || kvc_check_table(&check, result, "budget", KVC_REQUIRED, 1) < 0 ||
+        kvc_check_list(&check, result, "runs", KVC_REQUIRED, KVC_RESULT_RUNS_MAX, &runs) < 0) {
         return -1;
     }
-    cJSON_ArrayForEach(run, runs)
-    {
-        size_t inside = enter(&check, "runs[%d]", index++);
+    cJSON_ArrayForEach (run, runs) {
+        size_t inside = kvc_check_enter(&check, "runs[%d]", index++);
         if (check_run(&check, run) < 0) {
             return -1;
         }
-        leave(&check, inside);
+        kvc_check_leave(&check, inside);
     }
     return 0;
 }

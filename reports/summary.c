@@ -100,7 +100,8 @@ static void add_finding(const kvc_summary *summary, size_t index)
     kvc_text_add(out, "\n  in:   ");
     kvc_text_add_terminal_short(out, kvc_json_string(run->json, "variant"), NAME_COLUMNS);
     for (size_t at = index; at != KVC_NO_FINDING; at = summary->model->findings[at].next) {
-        kvc_model_add_version(&version, &summary->model->versions[summary->model->runs[summary->model->findings[at].run].version]);
+        kvc_model_add_version(&version,
+                              &summary->model->versions[summary->model->runs[summary->model->findings[at].run].version]);
         kvc_text_add(out, ", ");
         kvc_text_add_terminal_short(out, kvc_text_string(&version), NAME_COLUMNS);
         out->failed |= version.failed;
@@ -113,9 +114,9 @@ static void add_finding(const kvc_summary *summary, size_t index)
     kvc_text_free(&ops);
     kvc_text_add(out, "\n  law:  ");
     kvc_text_add_terminal_short(out, kvc_json_string(json, "law"), NAME_COLUMNS);
-    kvc_text_add_format(out, " (%s, %s%s%s)\n  id:   %s\n", kvc_json_string(json, "severity"),
-                        kvc_json_string(json, "basis"), kvc_json_true(json, "flaky") ? ", flaky" : "",
-                        kvc_json_true(json, "control") ? ", control" : "", kvc_json_string(json, "id"));
+    kvc_text_add_format(out, " (%s, %s%s%s)\n  id:   %s\n", kvc_json_string(json, "severity"), kvc_json_string(json, "basis"),
+                        kvc_json_true(json, "flaky") ? ", flaky" : "", kvc_json_true(json, "control") ? ", control" : "",
+                        kvc_json_string(json, "id"));
 }
 
 /* The last line: what happened. */

@@ -127,7 +127,8 @@ Test(result, names_the_wrong_field)
         {"runs.1.findings.0", "basis", "\"guessed\"", "runs[1].findings[0].basis: expected one of `documented`"},
         {"runs.1.findings.0.case", "schema", "\"kvconform-case/2\"", "runs[1].findings[0].case.schema: expected"},
         {"runs.1.findings.0.case", "params", "{\"batch\": []}", "runs[1].findings[0].case.params: expected"},
-        {"runs.1.findings.0.case", "ops", "[[\"append\", 2], [\"crop\", 0.5]]", "runs[1].findings[0].case.ops[1]: expected an op"},
+        {"runs.1.findings.0.case", "ops", "[[\"append\", 2], [\"crop\", 0.5]]",
+         "runs[1].findings[0].case.ops[1]: expected an op"},
         {"runs.1.findings.0.case", "ops", "[[\"append\", 2], []]", "runs[1].findings[0].case.ops[1]: expected an op"},
         {"runs.1.findings.0.case", "ops", "[[\"append\", 2], [\"reorder\", [-1]]]", "runs[1].findings[0].case.ops[1]"},
         {"runs.1.findings.0.case", "ops", "[[\"append\", 2, 3], [\"reset\"]]", "runs[1].findings[0].case.ops[0]"},
@@ -136,8 +137,10 @@ Test(result, names_the_wrong_field)
         {"runs.1.findings.0.observed", "length", "[1.5]", "runs[1].findings[0].observed.length: expected a whole number or null"},
         {"runs.1.findings.0.observed", "masks", "[[1]]", "runs[1].findings[0].observed.masks: expected [length, offset]"},
         {"runs.1.findings.0.observed", "masks", "[[1, 0], null]", NULL},
-        {"runs.1.findings.0.observed.tensors", "keys", "[[0], 1]", "runs[1].findings[0].observed.tensors.keys[1]: expected a list"},
-        {"runs.1.findings.0.observed.tensors", "keys", "[[0, null]]", "runs[1].findings[0].observed.tensors.keys[0]: expected a token"},
+        {"runs.1.findings.0.observed.tensors", "keys", "[[0], 1]",
+         "runs[1].findings[0].observed.tensors.keys[1]: expected a list"},
+        {"runs.1.findings.0.observed.tensors", "keys", "[[0, null]]",
+         "runs[1].findings[0].observed.tensors.keys[0]: expected a token"},
         {"runs.1.findings.0.minimal", "proved", "1", "runs[1].findings[0].minimal.proved: expected true or false"},
         {"runs.1.findings.0", "script", NULL, "runs[1].findings[0].script: expected a string"},
     };
@@ -300,10 +303,10 @@ Test(escape, html)
 Test(escape, bytes_that_are_not_text)
 {
     expect_escape(terminal_line, "\xff", "\\xff");
-    expect_escape(terminal_line, "\xc0\xbc", "\\xc0\\xbc");             /* overlong < */
-    expect_escape(terminal_line, "\xed\xa0\x80", "\\xed\\xa0\\x80");    /* surrogate */
+    expect_escape(terminal_line, "\xc0\xbc", "\\xc0\\xbc");          /* overlong < */
+    expect_escape(terminal_line, "\xed\xa0\x80", "\\xed\\xa0\\x80"); /* surrogate */
     expect_escape(terminal_line, "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80");
-    expect_escape(terminal_line, "\xe2\x80", "\\xe2\\x80");             /* cut short */
+    expect_escape(terminal_line, "\xe2\x80", "\\xe2\\x80"); /* cut short */
     expect_escape(terminal_line, "\xe2<", "\\xe2<");
 }
 
@@ -311,7 +314,10 @@ Test(escape, terminal)
 {
     expect_escape(terminal_line, "a\rb\nc\x08\x1b]0;title\x07", "a\\rb\\nc\\x08\\x1b]0;title\\x07");
     expect_escape(terminal_short, "abc", "abc");
-    expect_escape(terminal_short, "ab\xc3\xa9" "d", "ab\xc3\xa9\xe2\x80\xa6");
+    expect_escape(terminal_short,
+                  "ab\xc3\xa9"
+                  "d",
+                  "ab\xc3\xa9\xe2\x80\xa6");
 }
 
 Test(escape, markdown)
@@ -456,8 +462,8 @@ Test(model, joins_a_cause_over_versions)
 /* 1 if `text` holds something that a terminal, a page or a reader's eye would obey. */
 static int acts(const char *text, int escapes_allowed)
 {
-    static const char *const marks[] = {"\xe2\x80\xae", "\xe2\x80\xac", "\xe2\x81\xa6", "\xe2\x81\xa9", "\xe2\x80\x8b",
-                                        "\xef\xbb\xbf", "\r",           "\x07"};
+    static const char *const marks[] = {"\xe2\x80\xae", "\xe2\x80\xac", "\xe2\x81\xa6", "\xe2\x81\xa9",
+                                        "\xe2\x80\x8b", "\xef\xbb\xbf", "\r",           "\x07"};
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
         if (strstr(text, marks[i]) != NULL) {
             return 1;
@@ -584,8 +590,8 @@ static void hash_block(uint32_t *state, const uint32_t *constants, const unsigne
     uint32_t schedule[64];
     uint32_t work[8];
     for (size_t i = 0; i < 16; i++) {
-        schedule[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 | (uint32_t)block[4 * i + 2] << 8 |
-                      block[4 * i + 3];
+        schedule[i] =
+            (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 | (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
     }
     for (size_t i = 16; i < 64; i++) {
         uint32_t early = schedule[i - 15];
