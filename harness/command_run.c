@@ -1,0 +1,448 @@
+/* kvconform run */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/commands.h"
+#include "harness/progress.h"
+#include "harness/record.h"
+#include "harness/target.h"
+#include "reports/file.h"
+#include "reports/html.h"
+#include "reports/markdown.h"
+#include "reports/result.h"
+#include "reports/summary.h"
+
+enum { PLUGIN_MEMORY_MB = 1024, PLUGIN_GROWTH_MB = 48, PROOF_PLUGIN = 20000, PROOF_PROCESS = 3000 };
+
+/* The state of a whole run. */
+typedef struct running {
+    const kvc_session *session;
+    cJSON *result;
+    kvc_progress progress;
+    int findings;
+    int not_run;
+    int internal;
+    int interrupted;
+} running;
+
+static int write_text(running *self, const char *name, const char *bytes, size_t size)
+{
+    char path[4096];
+    char error[640] = "";
+    int length = snprintf(path, sizeof path, "%s/%s", self->session->options->report, name);
+
+    if (length < 0 || (size_t)length >= sizeof path ||
+        kvc_report_file_write(path, bytes, size, error, sizeof error) != 0) {
+        kvc_progress_clear(&self->progress);
+        kvc_complain(error[0] != '\0' ? error : "--report: path too long");
+        self->internal = 1;
+        return 0;
+    }
+    return 1;
+}
+
+static int make_folder(running *self, const char *path)
+{
+    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+        return 1;
+    kvc_error error;
+    kvc_error_set(&error, "--report %s: cannot be made: %s", path, strerror(errno));
+    kvc_complain(error.text);
+    self->internal = 1;
+    return 0;
+}
+
+static void write_json(running *self)
+{
+    char *text = cJSON_Print(self->result);
+
+    if (text == NULL) {
+        kvc_complain("not enough memory to write the result");
+        self->internal = 1;
+        return;
+    }
+    (void)write_text(self, "result.json", text, strlen(text));
+    cJSON_free(text);
+}
+
+/* The minimal cases of one run, each a file of its own. */
+static void write_cases(running *self, const cJSON *entry)
+{
+    const cJSON *finding;
+
+    cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(entry, "findings")) {
+        const cJSON *id = cJSON_GetObjectItemCaseSensitive(finding, "id");
+        const cJSON *script = cJSON_GetObjectItemCaseSensitive(finding, "script");
+        char *text = cJSON_Print(cJSON_GetObjectItemCaseSensitive(finding, "case"));
+        char name[128];
+        (void)snprintf(name, sizeof name, "cases/%.64s.json", id->valuestring);
+        if (text != NULL)
+            (void)write_text(self, name, text, strlen(text));
+        cJSON_free(text);
+        if (script->valuestring[0] != '\0') {
+            (void)snprintf(name, sizeof name, "cases/%.64s.py", id->valuestring);
+            (void)write_text(self, name, script->valuestring, strlen(script->valuestring));
+        }
+    }
+}
+
+/* What was found so far is on disk after every variant: a crash or a power cut loses one variant at most. */
+static void save(running *self, const cJSON *entry)
+{
+    if (self->session->options->report == NULL || self->internal)
+        return;
+    write_cases(self, entry);
+    write_json(self);
+}
+
+static int add(running *self, const kvc_record_run *run)
+{
+    if (kvc_record_add(self->result, run) != NULL)
+        return 1;
+    kvc_complain("not enough memory");
+    self->internal = 1;
+    return 0;
+}
+
+static void not_run(running *self, const kvc_record_run *run, const char *reason)
+{
+    kvc_record_run entry = *run;
+
+    entry.status = "not run";
+    entry.reason = reason;
+    self->not_run = 1;
+    (void)add(self, &entry);
+}
+
+/* One variant: explores it and writes down what came of it. */
+static void run_variant(running *self, kvc_crew *crew, const kvc_spec *spec, kvc_record_run *run,
+                        const kvc_contract *contract, const char *const *variants, int in_process)
+{
+    const kvc_session *session = self->session;
+    const kvc_options *options = session->options;
+    kvc_explore_options explore = {options->sequences, options->milliseconds, 1};
+    kvc_error error = {""};
+    kvc_selection selection = {.seed = options->seed, .profile = (int32_t)options->profile};
+    kvc_exploration exploration;
+    kvc_bench bench = {crew, session->catalogue, contract, spec, run->variant, kvc_params_standard(),
+                       in_process ? PROOF_PLUGIN : PROOF_PROCESS};
+    kvc_generator *generator =
+        kvc_generator_open(session->catalogue, contract, spec, run->variant, run->version, variants, options->seed,
+                           options->profile, &error);
+    kvc_crew_result result;
+    cJSON *entry;
+
+    if (generator == NULL) {
+        not_run(self, run, error.text);
+        return;
+    }
+    (void)snprintf(selection.subject, sizeof selection.subject, "%s", run->subject);
+    (void)snprintf(selection.version, sizeof selection.version, "%s", run->version);
+    (void)snprintf(selection.variant, sizeof selection.variant, "%s", run->variant);
+    (void)snprintf(selection.contract, sizeof selection.contract, "%s", contract->id);
+    bench.smallest = kvc_generator_smallest(generator);
+    result = kvc_crew_choose(crew, &selection, generator, &error);
+    if (result == KVC_CREW_DONE) {
+        result = kvc_explore(&bench, generator, &explore, &exploration, &error);
+        self->findings |= exploration.findings > 0;
+        run->status = exploration.findings > 0 ? "findings" : "conforms";
+        if (result == KVC_CREW_FAILED) {
+            if (exploration.findings == 0)
+                run->status = "not run";
+            run->reason = error.text;
+            self->not_run = 1;
+        } else if (result == KVC_CREW_STOPPED && exploration.findings == 0) {
+            run->status = "not run";
+            run->reason = "interrupted";
+        }
+        entry = kvc_record_add(self->result, run);
+        if (entry == NULL || !kvc_record_exploration(entry, run, &bench, generator, &exploration)) {
+            kvc_complain("not enough memory");
+            self->internal = 1;
+        } else {
+            save(self, entry);
+        }
+        self->progress.done += options->milliseconds > 0 ? exploration.sequences : options->sequences;
+        kvc_exploration_clear(&exploration);
+    } else if (result == KVC_CREW_FAILED) {
+        not_run(self, run, error.text);
+    }
+    self->interrupted |= result == KVC_CREW_STOPPED;
+    kvc_generator_close(generator);
+}
+
+static int is_listed(const char *const *variants, const char *name)
+{
+    for (size_t at = 0; variants[at] != NULL; at++) {
+        if (strcmp(variants[at], name) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static int matches(const kvc_target *target, const char *variant)
+{
+    /* Caches that are broken on purpose run only when they are asked for. */
+    if (target->variant[0] == '\0')
+        return strchr(variant, '+') == NULL;
+    return fnmatch(target->variant, variant, 0) == 0;
+}
+
+static const kvc_contract *find_contract(running *self, kvc_record_run *run)
+{
+    const kvc_session *session = self->session;
+    const kvc_contract *contract;
+
+    if (session->options->contract != NULL)
+        return kvc_catalogue_contract_by_id(session->catalogue, session->options->contract);
+    contract = kvc_catalogue_contract(session->catalogue, run->subject, run->version, &run->assumed);
+    return contract;
+}
+
+/* All variants of a subject that says hello. Returns 0 when the target matches none of them. */
+static int run_variants(running *self, kvc_crew *crew, const kvc_target *target, const cJSON *hello,
+                        const char *const *variants)
+{
+    const kvc_session *session = self->session;
+    kvc_record_run run = {target->text, target->subject, "", "", NULL, 0, NULL, "not run", NULL};
+    const kvc_contract *contract;
+    int matched = 0;
+    int total = 0;
+
+    run.subject = cJSON_GetObjectItemCaseSensitive(hello, "subject")->valuestring;
+    run.version = cJSON_GetObjectItemCaseSensitive(hello, "version")->valuestring;
+    run.environment = cJSON_GetObjectItemCaseSensitive(hello, "environment");
+    contract = find_contract(self, &run);
+    for (size_t at = 0; variants[at] != NULL; at++)
+        total += matches(target, variants[at]);
+    if (session->options->milliseconds == 0)
+        self->progress.total += session->options->sequences * (uint64_t)total;
+    /* What the contracts know and this version lacks. */
+    for (size_t at = 0; at < session->catalogue->specs; at++) {
+        const kvc_spec *spec = &session->catalogue->spec[at];
+        kvc_record_run entry = run;
+        if (strcmp(spec->subject, run.subject) != 0 || !matches(target, spec->variant) ||
+            is_listed(variants, spec->variant))
+            continue;
+        matched = 1;
+        entry.variant = spec->variant;
+        entry.status = "absent";
+        entry.reason = "this version has no such class";
+        (void)add(self, &entry);
+    }
+    for (size_t at = 0; variants[at] != NULL && !self->interrupted && !self->internal; at++) {
+        const kvc_spec *spec;
+        char what[160];
+        kvc_record_run entry = run;
+        if (!matches(target, variants[at]))
+            continue;
+        matched = 1;
+        entry.variant = variants[at];
+        spec = kvc_catalogue_spec(session->catalogue, run.subject, variants[at]);
+        if (spec == NULL || contract == NULL) {
+            entry.status = "not covered";
+            entry.reason = spec == NULL ? "no spec says what this variant keeps" : "no contract covers this version";
+            (void)add(self, &entry);
+            continue;
+        }
+        entry.contract = contract->id;
+        (void)snprintf(what, sizeof what, "%s %s %s", run.subject, run.version, variants[at]);
+        kvc_progress_name(&self->progress, what);
+        run_variant(self, crew, spec, &entry, contract, variants, target->access.plugin != NULL);
+    }
+    return matched;
+}
+
+static const char **list_variants(const cJSON *hello)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(hello, "variants");
+    const char **variants = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *variants);
+    const cJSON *item;
+    size_t count = 0;
+
+    if (variants == NULL)
+        return NULL;
+    cJSON_ArrayForEach(item, list)
+        variants[count++] = item->valuestring;
+    return variants;
+}
+
+static void on_progress(void *context, uint64_t sequences)
+{
+    kvc_progress_show(context, sequences);
+}
+
+/* Returns an exit status for bad usage, otherwise 0. */
+static int run_target(running *self, const char *text)
+{
+    const kvc_session *session = self->session;
+    const kvc_options *options = session->options;
+    kvc_target *target = malloc(sizeof *target);
+    kvc_record_run run = {text, "", "", "", NULL, 0, NULL, "not run", NULL};
+    kvc_crew_options crew_options = {.catalogue = session->catalogue, .jobs = options->jobs, .stop = session->stop,
+                                     .progress = on_progress, .context = &self->progress};
+    const char **variants = NULL;
+    const cJSON *hello = NULL;
+    kvc_crew *crew = NULL;
+    kvc_error error = {""};
+    kvc_target_result prepared;
+    kvc_crew_result result;
+    int status = 0;
+
+    if (target == NULL) {
+        kvc_complain("not enough memory");
+        return KVC_EXIT_INTERNAL;
+    }
+    prepared = kvc_target_parse(text, options, target, &error);
+    if (prepared == KVC_TARGET_READY)
+        prepared = kvc_target_prepare(target, options, session->data, &error);
+    run.subject = target->subject[0] != '\0' ? target->subject : "?";
+    run.version = target->version;
+    run.variant = target->variant;
+    if (prepared == KVC_TARGET_BAD) {
+        kvc_complain(error.text);
+        free(target);
+        return KVC_EXIT_USAGE;
+    }
+    if (prepared == KVC_TARGET_NOT_RUN) {
+        not_run(self, &run, error.text);
+        free(target);
+        return 0;
+    }
+    crew_options.access = target->access;
+    crew_options.stall_ms = target->access.process.timeout_ms;
+    crew_options.memory_limit = options->memory_limit > 0 ? options->memory_limit : (uint64_t)PLUGIN_MEMORY_MB << 20;
+    crew_options.growth_limit = (uint64_t)PLUGIN_GROWTH_MB << 20;
+    kvc_progress_name(&self->progress, text);
+    crew = kvc_crew_open(&crew_options, &error);
+    result = crew != NULL ? kvc_crew_hello(crew, &hello, &error) : KVC_CREW_FAILED;
+    if (result == KVC_CREW_FAILED) {
+        not_run(self, &run, error.text);
+    } else if (result == KVC_CREW_STOPPED) {
+        self->interrupted = 1;
+    } else if ((variants = list_variants(hello)) == NULL) {
+        self->internal = 1;
+    } else if (target->version[0] != '\0' && options->python != NULL &&
+               strcmp(target->version, cJSON_GetObjectItemCaseSensitive(hello, "version")->valuestring) != 0) {
+        kvc_error_set(&error, "target \"%.100s\": --python has version %.60s", text,
+                      cJSON_GetObjectItemCaseSensitive(hello, "version")->valuestring);
+        kvc_complain(error.text);
+        status = KVC_EXIT_USAGE;
+    } else if (!run_variants(self, crew, target, hello, variants)) {
+        kvc_progress_clear(&self->progress);
+        kvc_error_set(&error, "target \"%.100s\": no variant matches; kvconform list variants shows them", text);
+        kvc_complain(error.text);
+        status = KVC_EXIT_USAGE;
+    }
+    free(variants);
+    kvc_crew_close(crew);
+    free(target);
+    return status;
+}
+
+static void write_reports(running *self)
+{
+    kvc_text text = {0};
+
+    if (kvc_report_markdown(self->result, &text) == 0)
+        (void)write_text(self, "report.md", kvc_text_string(&text), text.length);
+    else
+        self->internal = 1;
+    kvc_text_free(&text);
+    if (kvc_report_html(self->result, &text) == 0)
+        (void)write_text(self, "report.html", kvc_text_string(&text), text.length);
+    else
+        self->internal = 1;
+    kvc_text_free(&text);
+}
+
+/* The end of a run: what was found is written to every place that was asked for, whatever happens to the others. */
+static void finish(running *self)
+{
+    const kvc_options *options = self->session->options;
+    char error[640] = "";
+    kvc_text text = {0};
+    int to_output = options->json != NULL && strcmp(options->json, "-") == 0;
+    FILE *out = to_output ? stderr : stdout;
+    int colour = getenv("NO_COLOR") == NULL && isatty(fileno(out));
+
+    kvc_progress_clear(&self->progress);
+    if (!kvc_record_finish(self->result, self->interrupted) ||
+        kvc_result_check(self->result, error, sizeof error) != 0) {
+        kvc_complain(error[0] != '\0' ? error : "not enough memory");
+        self->internal = 1;
+    }
+    if (options->report != NULL) {
+        write_json(self);
+        write_reports(self);
+    }
+    if (options->json != NULL && kvc_result_write_file(options->json, self->result, error, sizeof error) != 0) {
+        kvc_complain(error);
+        self->internal = 1;
+    }
+    if (!options->quiet && kvc_report_summary(self->result, colour, &text) == 0) {
+        (void)fputs(kvc_text_string(&text), out);
+        if (options->report != NULL && !self->internal)
+            (void)fprintf(out, "report: %s/report.html (and report.md, result.json, cases/)\n", options->report);
+        if (fflush(out) != 0)
+            self->internal = 1;
+    }
+    kvc_text_free(&text);
+}
+
+int kvc_command_run(const kvc_session *session)
+{
+    const kvc_options *options = session->options;
+    running self = {.session = session};
+    int status = 0;
+
+    if (options->contract != NULL && kvc_catalogue_contract_by_id(session->catalogue, options->contract) == NULL) {
+        kvc_error error;
+        kvc_error_set(&error, "--contract \"%.60s\": no such contract; kvconform list contracts shows them",
+                      options->contract);
+        kvc_complain(error.text);
+        return KVC_EXIT_USAGE;
+    }
+    /* Bad targets are told before anything runs. */
+    for (int at = 0; at < options->words; at++) {
+        kvc_target *target = malloc(sizeof *target);
+        kvc_error error = {""};
+        kvc_target_result parsed =
+            target != NULL ? kvc_target_parse(options->word[at], options, target, &error) : KVC_TARGET_NOT_RUN;
+        free(target);
+        if (parsed != KVC_TARGET_READY) {
+            kvc_complain(error.text[0] != '\0' ? error.text : "not enough memory");
+            return parsed == KVC_TARGET_BAD ? KVC_EXIT_USAGE : KVC_EXIT_INTERNAL;
+        }
+    }
+    if (options->report != NULL) {
+        char cases[4096];
+        int length = snprintf(cases, sizeof cases, "%s/cases", options->report);
+        if (length < 0 || (size_t)length >= sizeof cases || !make_folder(&self, options->report) ||
+            !make_folder(&self, cases))
+            return KVC_EXIT_USAGE;
+    }
+    self.result = kvc_record_start(options, session->argc, session->argv);
+    if (self.result == NULL) {
+        kvc_complain("not enough memory");
+        return KVC_EXIT_INTERNAL;
+    }
+    kvc_progress_start(&self.progress, options->quiet, 0);
+    for (int at = 0; at < options->words && status == 0 && !self.interrupted && !self.internal; at++)
+        status = run_target(&self, options->word[at]);
+    self.interrupted |= *session->stop != 0;
+    finish(&self);
+    cJSON_Delete(self.result);
+    if (status != 0)
+        return status;
+    if (self.interrupted)
+        return KVC_EXIT_INTERRUPTED;
+    if (self.internal)
+        return KVC_EXIT_INTERNAL;
+    return self.findings ? KVC_EXIT_FINDINGS : self.not_run ? KVC_EXIT_NOT_RUN : KVC_EXIT_CONFORMS;
+}

@@ -1,0 +1,29 @@
+/*
+ * The verbs of the command line. Each returns an exit status of harness/options.h.
+ */
+#ifndef KVC_HARNESS_COMMANDS_H
+#define KVC_HARNESS_COMMANDS_H
+
+#include <signal.h>
+
+#include "harness/options.h"
+
+/* Everything that a verb needs. */
+typedef struct kvc_session {
+    const kvc_options *options;
+    int argc;
+    char **argv;
+    const char *data; /* folder */
+    const kvc_catalogue *catalogue;
+    const volatile sig_atomic_t *stop; /* set by Ctrl-C */
+} kvc_session;
+
+int kvc_command_run(const kvc_session *session);
+int kvc_command_replay(const kvc_session *session);
+int kvc_command_smoke(const kvc_session *session);
+int kvc_command_list(const kvc_session *session);
+
+/* Writes `kvconform: TEXT` as one line to standard error. */
+void kvc_complain(const char *text);
+
+#endif

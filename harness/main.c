@@ -1,0 +1,99 @@
+/* kvconform: conformance tests for the KV caches of LLM runtimes. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/commands.h"
+#include "harness/data.h"
+
+/* The only state that a signal handler may touch. */
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number)
+{
+    (void)number;
+    stop = 1;
+}
+
+void kvc_complain(const char *text)
+{
+    (void)fprintf(stderr, "kvconform: %s\n", text);
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    action.sa_handler = SIG_IGN;
+    (void)sigaction(SIGPIPE, &action, NULL);
+}
+
+static int run_verb(const kvc_options *options, int argc, char **argv)
+{
+    kvc_session session = {options, argc, argv, NULL, NULL, &stop};
+    kvc_catalogue catalogue;
+    kvc_error error = {""};
+    char data[4096];
+    int status;
+
+    if (!kvc_data_find(data, sizeof data, &error)) {
+        kvc_complain(error.text);
+        return KVC_EXIT_USAGE;
+    }
+    if (!kvc_data_catalogue(data, &catalogue, &error)) {
+        kvc_complain(error.text);
+        kvc_catalogue_clear(&catalogue);
+        return KVC_EXIT_USAGE;
+    }
+    session.data = data;
+    session.catalogue = &catalogue;
+    switch (options->verb) {
+    case KVC_VERB_RUN:
+        status = kvc_command_run(&session);
+        break;
+    case KVC_VERB_REPLAY:
+        status = kvc_command_replay(&session);
+        break;
+    case KVC_VERB_SMOKE:
+        status = kvc_command_smoke(&session);
+        break;
+    case KVC_VERB_LIST:
+        status = kvc_command_list(&session);
+        break;
+    case KVC_VERB_HELP:
+    case KVC_VERB_VERSION:
+    default:
+        status = KVC_EXIT_INTERNAL;
+    }
+    kvc_catalogue_clear(&catalogue);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    kvc_options options;
+    kvc_error error = {""};
+    int status = KVC_EXIT_CONFORMS;
+
+    catch_signals();
+    if (!kvc_options_parse(argc, argv, &options, &error)) {
+        kvc_complain(error.text);
+        status = KVC_EXIT_USAGE;
+    } else if (options.verb == KVC_VERB_HELP) {
+        (void)fputs(kvc_options_help(options.verb), stdout);
+    } else if (options.verb == KVC_VERB_VERSION) {
+        (void)printf("kvconform %s\n", KVC_VERSION);
+    } else {
+        status = run_verb(&options, argc, argv);
+    }
+    kvc_options_clear(&options);
+    if (fflush(stdout) != 0 && status == KVC_EXIT_CONFORMS) {
+        kvc_complain("standard output cannot be written");
+        status = KVC_EXIT_INTERNAL;
+    }
+    return status;
+}

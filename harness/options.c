@@ -1,0 +1,284 @@
+#include "harness/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/crew.h"
+
+enum { JOBS_STANDARD_MAX = 8 };
+
+static const char help_text[] =
+    "kvconform: conformance tests for the KV caches of LLM runtimes\n"
+    "\n"
+    "usage: kvconform run TARGET... [OPTION...]      drive caches through sequences and report what breaks\n"
+    "       kvconform replay CASE.json... [OPTION...] run single cases again\n"
+    "       kvconform smoke TARGET                   judge an adapter before its subject\n"
+    "       kvconform list targets|variants|laws|contracts|faults\n"
+    "       kvconform --help | --version\n"
+    "\n"
+    "A TARGET is\n"
+    "  builtin[:VARIANT]                  the caches that come with kvconform; broken ones are called NAME+FAULT\n"
+    "  transformers[@VERSION][:VARIANT]   Hugging Face transformers; without @VERSION what python3 (or --python) has, else\n"
+    "                                     5.24.0. A version gets an environment of its own, made once and kept\n"
+    "  exec:COMMAND                       any program that speaks the adapter protocol; see --variant\n"
+    "VARIANT may be a pattern: 'transformers@5.24.0:*SlidingWindow*'\n"
+    "\n"
+    "Options\n"
+    "  --budget N | 30s | 5m   sequences, or time, for each variant (20000)\n"
+    "  --seed N                the same seed gives the same sequences everywhere (1)\n"
+    "  --profile hostile | assisted\n"
+    "                          anything a caller may do, or only what assisted decoding does (hostile)\n"
+    "  --jobs N                worker processes (number of processors, at most 8)\n"
+    "  --report DIR            write result.json, report.md, report.html and the minimal cases to DIR\n"
+    "  --json FILE             write the result, - for standard output\n"
+    "  --python PATH           run the subject in this interpreter, with the version or checkout it has\n"
+    "  --contract ID           judge by this contract instead of the version's own\n"
+    "  --variant PATTERN       variants of an exec: target\n"
+    "  --target TARGET         replay: run the cases on this target instead of the one they name\n"
+    "  --timeout SECONDS       time for one answer of a subject (20; built-in caches 2)\n"
+    "  --memory MEGABYTES      memory of one worker's subject (4096; built-in caches 1024)\n"
+    "  --quiet                 no progress and no summary\n"
+    "\n"
+    "Exit status\n"
+    "  0 all conform   1 findings   2 bad usage or bad input   3 a subject could not be run   4 internal error\n"
+    "  130 interrupted: what was found until then is reported\n"
+    "\n"
+    "Examples\n"
+    "  kvconform run builtin\n"
+    "  kvconform run transformers@5.24.0:DynamicSlidingWindowLayer --report out\n"
+    "  kvconform run transformers --python .venv/bin/python --profile assisted --budget 30s\n"
+    "  kvconform replay out/cases/*.json --target transformers@5.14.1\n"
+    "  kvconform run exec:./my_adapter --variant 'MyCache*'\n"
+    "\n"
+    "Environment: KVCONFORM_DATA (specs, contracts, adapters), KVCONFORM_CACHE (environments), NO_COLOR, PYTHONPATH\n";
+
+const char *kvc_options_help(kvc_verb verb)
+{
+    (void)verb;
+    return help_text;
+}
+
+static int read_number(const char *text, const char *name, uint64_t minimum, uint64_t maximum, uint64_t *out,
+                       kvc_error *error)
+{
+    char *end = NULL;
+    unsigned long long number;
+
+    errno = 0;
+    number = text[0] >= '0' && text[0] <= '9' ? strtoull(text, &end, 10) : 0;
+    if (end == NULL || *end != '\0' || errno != 0 || number < minimum || number > maximum) {
+        kvc_error_set(error, "%s: \"%.60s\": expected a whole number from %llu to %llu", name, text,
+                      (unsigned long long)minimum, (unsigned long long)maximum);
+        return 0;
+    }
+    *out = number;
+    return 1;
+}
+
+static int read_budget(const char *text, kvc_options *options, kvc_error *error)
+{
+    size_t length = strlen(text);
+    char digits[32];
+    uint64_t number;
+    char unit = length > 0 ? text[length - 1] : '\0';
+
+    if (unit == 's' || unit == 'm') {
+        if (length > sizeof digits) {
+            kvc_error_set(error, "--budget: \"%.60s\": expected a number of sequences, or a time such as 30s or 5m", text);
+            return 0;
+        }
+        memcpy(digits, text, length - 1);
+        digits[length - 1] = '\0';
+        if (!read_number(digits, "--budget", 1, 1000000, &number, error))
+            return 0;
+        options->milliseconds = (int64_t)number * (unit == 's' ? 1000 : 60000);
+        options->sequences = UINT64_MAX / 4;
+        return 1;
+    }
+    options->milliseconds = 0;
+    return read_number(text, "--budget", 1, UINT64_MAX / 4, &options->sequences, error);
+}
+
+static int read_seconds(const char *text, int *milliseconds, kvc_error *error)
+{
+    char *end = NULL;
+    double seconds = strtod(text, &end);
+
+    if (end == text || *end != '\0' || !(seconds >= 0.05 && seconds <= 86400)) {
+        kvc_error_set(error, "--timeout: \"%.60s\": expected seconds from 0.05 to 86400", text);
+        return 0;
+    }
+    *milliseconds = (int)(seconds * 1000);
+    return 1;
+}
+
+/* One option with a value. Returns 1, 0 with *error set, or -1 for an unknown name. */
+static int set_option(const char *name, const char *value, kvc_options *options, kvc_error *error)
+{
+    uint64_t number;
+
+    if (strcmp(name, "--budget") == 0)
+        return read_budget(value, options, error);
+    if (strcmp(name, "--seed") == 0)
+        return read_number(value, name, 0, UINT64_MAX, &options->seed, error);
+    if (strcmp(name, "--jobs") == 0) {
+        if (!read_number(value, name, 1, KVC_JOBS_MAX, &number, error))
+            return 0;
+        options->jobs = (int)number;
+        return 1;
+    }
+    if (strcmp(name, "--memory") == 0) {
+        if (!read_number(value, name, 16, 1 << 24, &number, error))
+            return 0;
+        options->memory_limit = number << 20;
+        return 1;
+    }
+    if (strcmp(name, "--profile") == 0) {
+        options->profile = strcmp(value, "assisted") == 0 ? KVC_ASSISTED : KVC_HOSTILE;
+        if (options->profile == KVC_HOSTILE && strcmp(value, "hostile") != 0) {
+            kvc_error_set(error, "--profile: \"%.60s\": expected hostile or assisted", value);
+            return 0;
+        }
+        return 1;
+    }
+    if (strcmp(name, "--timeout") == 0)
+        return read_seconds(value, &options->timeout_ms, error);
+    if (strcmp(name, "--report") == 0)
+        options->report = value;
+    else if (strcmp(name, "--json") == 0)
+        options->json = value;
+    else if (strcmp(name, "--python") == 0)
+        options->python = value;
+    else if (strcmp(name, "--contract") == 0)
+        options->contract = value;
+    else if (strcmp(name, "--variant") == 0)
+        options->variant = value;
+    else if (strcmp(name, "--target") == 0)
+        options->target = value;
+    else
+        return -1;
+    return 1;
+}
+
+static int read_verb(const char *word, kvc_options *options, kvc_error *error)
+{
+    static const struct {
+        const char *word;
+        kvc_verb verb;
+    } verbs[] = {{"run", KVC_VERB_RUN},       {"replay", KVC_VERB_REPLAY}, {"smoke", KVC_VERB_SMOKE},
+                 {"list", KVC_VERB_LIST},     {"help", KVC_VERB_HELP},     {"--help", KVC_VERB_HELP},
+                 {"-h", KVC_VERB_HELP},       {"--version", KVC_VERB_VERSION}};
+
+    for (size_t at = 0; at < sizeof verbs / sizeof verbs[0]; at++) {
+        if (strcmp(verbs[at].word, word) == 0) {
+            options->verb = verbs[at].verb;
+            return 1;
+        }
+    }
+    kvc_error_set(error, "\"%.60s\": expected run, replay, smoke or list; kvconform --help has examples", word);
+    return 0;
+}
+
+/* An option word with its value, which may stand behind `=` or in the next word. Returns the words used, 0 with *error set. */
+static int read_option(char **argv, int at, int argc, kvc_options *options, kvc_error *error)
+{
+    char name[32];
+    size_t length = strcspn(argv[at], "=");
+    const char *value = argv[at][length] == '=' ? argv[at] + length + 1 : at + 1 < argc ? argv[at + 1] : NULL;
+    int result;
+
+    if (length >= sizeof name) {
+        kvc_error_set(error, "%.60s: unknown option; kvconform --help lists them", argv[at]);
+        return 0;
+    }
+    memcpy(name, argv[at], length);
+    name[length] = '\0';
+    result = value != NULL ? set_option(name, value, options, error) : set_option(name, "", options, error);
+    if (result < 0) {
+        kvc_error_set(error, "%s: unknown option; kvconform --help lists them", name);
+        return 0;
+    }
+    if (value == NULL || value[0] == '\0') {
+        kvc_error_set(error, "%s: expected a value", name);
+        return 0;
+    }
+    if (result == 0)
+        return 0;
+    return argv[at][length] == '=' ? 1 : 2;
+}
+
+static int check_words(const kvc_options *options, kvc_error *error)
+{
+    switch (options->verb) {
+    case KVC_VERB_RUN:
+        if (options->words == 0)
+            kvc_error_set(error, "run: expected a target, such as builtin or transformers@5.24.0");
+        return options->words > 0;
+    case KVC_VERB_REPLAY:
+        if (options->words == 0)
+            kvc_error_set(error, "replay: expected case files, such as those a report has in its cases/ folder");
+        return options->words > 0;
+    case KVC_VERB_SMOKE:
+        if (options->words != 1)
+            kvc_error_set(error, "smoke: expected one target, such as exec:./my_adapter");
+        return options->words == 1;
+    case KVC_VERB_LIST:
+        if (options->words != 1)
+            kvc_error_set(error, "list: expected targets, variants, laws, contracts or faults");
+        return options->words == 1;
+    case KVC_VERB_HELP:
+    case KVC_VERB_VERSION:
+        break;
+    }
+    return 1;
+}
+
+int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *error)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    memset(options, 0, sizeof *options);
+    options->seed = 1;
+    options->sequences = KVC_BUDGET_STANDARD;
+    options->jobs = processors < 1 ? 1 : processors > JOBS_STANDARD_MAX ? JOBS_STANDARD_MAX : (int)processors;
+    if (argc < 2) {
+        kvc_error_set(error, "expected run, replay, smoke or list; kvconform --help has examples");
+        return 0;
+    }
+    options->word = calloc((size_t)argc, sizeof *options->word);
+    if (options->word == NULL) {
+        kvc_error_set(error, "not enough memory");
+        return 0;
+    }
+    if (!read_verb(argv[1], options, error))
+        return 0;
+    for (int at = 2; at < argc;) {
+        int used;
+        if (strcmp(argv[at], "--help") == 0 || strcmp(argv[at], "-h") == 0) {
+            options->verb = KVC_VERB_HELP;
+            return 1;
+        }
+        if (strcmp(argv[at], "--quiet") == 0 || strcmp(argv[at], "-q") == 0) {
+            options->quiet = 1;
+            at++;
+            continue;
+        }
+        if (argv[at][0] != '-' || argv[at][1] == '\0') {
+            options->word[options->words++] = argv[at++];
+            continue;
+        }
+        used = read_option(argv, at, argc, options, error);
+        if (used == 0)
+            return 0;
+        at += used;
+    }
+    return check_words(options, error);
+}
+
+void kvc_options_clear(kvc_options *options)
+{
+    free(options->word);
+    options->word = NULL;
+}

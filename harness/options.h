@@ -1,0 +1,52 @@
+/*
+ * The command line.
+ */
+#ifndef KVC_HARNESS_OPTIONS_H
+#define KVC_HARNESS_OPTIONS_H
+
+#include <stdint.h>
+
+#include "harness/generator.h"
+
+/* Exit statuses, as documented in --help and the manual. */
+enum {
+    KVC_EXIT_CONFORMS = 0,
+    KVC_EXIT_FINDINGS = 1,
+    KVC_EXIT_USAGE = 2,
+    KVC_EXIT_NOT_RUN = 3,
+    KVC_EXIT_INTERNAL = 4,
+    KVC_EXIT_INTERRUPTED = 130
+};
+
+enum { KVC_BUDGET_STANDARD = 20000 };
+
+typedef enum kvc_verb { KVC_VERB_RUN = 0, KVC_VERB_REPLAY, KVC_VERB_SMOKE, KVC_VERB_LIST, KVC_VERB_HELP, KVC_VERB_VERSION } kvc_verb;
+
+/* Points into argv; owns only the list of words. */
+typedef struct kvc_options {
+    kvc_verb verb;
+    const char **word; /* targets, case files, what to list; owned */
+    int words;
+    const char *python;
+    const char *contract;
+    const char *variant; /* glob for exec: targets */
+    const char *target;  /* replay: run the cases on this one */
+    const char *report;  /* folder */
+    const char *json;    /* file or "-" */
+    uint64_t seed;
+    uint64_t sequences;    /* per variant */
+    int64_t milliseconds;  /* per variant, 0: bounded by sequences */
+    kvc_profile profile;
+    int jobs;
+    int timeout_ms; /* 0: the standard one */
+    uint64_t memory_limit; /* bytes, 0: the standard one */
+    int quiet;
+} kvc_options;
+
+/* Returns 1, or 0 with *error set: what, and what to do. Free with kvc_options_clear, also after a failure. */
+int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *error);
+void kvc_options_clear(kvc_options *options);
+/* Help of the whole program, or of one verb. */
+const char *kvc_options_help(kvc_verb verb);
+
+#endif

@@ -1,0 +1,83 @@
+#include "harness/progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TERMINAL_EVERY_MS = 150, LOG_EVERY_MS = 15000, BAR = 24 };
+
+static int64_t now_ms(void)
+{
+    struct timespec time;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+void kvc_progress_start(kvc_progress *progress, int quiet, uint64_t total)
+{
+    const char *term = getenv("TERM");
+
+    memset(progress, 0, sizeof *progress);
+    progress->shown = !quiet;
+    progress->terminal = isatty(2) && term != NULL && strcmp(term, "dumb") != 0;
+    progress->total = total;
+    progress->started_ms = progress->last_ms = now_ms();
+}
+
+void kvc_progress_name(kvc_progress *progress, const char *what)
+{
+    (void)snprintf(progress->what, sizeof progress->what, "%s", what);
+}
+
+static void time_left(const kvc_progress *progress, uint64_t done, char *out, size_t size)
+{
+    int64_t spent = now_ms() - progress->started_ms;
+    int64_t left;
+
+    out[0] = '\0';
+    if (progress->total == 0 || done == 0 || done >= progress->total)
+        return;
+    left = (int64_t)((double)spent * ((double)progress->total - (double)done) / (double)done / 1000);
+    if (left >= 60)
+        (void)snprintf(out, size, ", about %lld min left", (long long)(left + 30) / 60);
+    else
+        (void)snprintf(out, size, ", about %lld s left", (long long)left + 1);
+}
+
+void kvc_progress_show(void *context, uint64_t sequences)
+{
+    kvc_progress *progress = context;
+    int64_t now = now_ms();
+    uint64_t done = progress->done + sequences;
+    char left[48];
+
+    if (!progress->shown || now - progress->last_ms < (progress->terminal ? TERMINAL_EVERY_MS : LOG_EVERY_MS))
+        return;
+    progress->last_ms = now;
+    time_left(progress, done, left, sizeof left);
+    if (progress->terminal) {
+        char bar[BAR + 1];
+        uint64_t full = progress->total > 0 ? done * BAR / progress->total : 0;
+        for (uint64_t at = 0; at < BAR; at++)
+            bar[at] = at < full ? '#' : '.';
+        bar[BAR] = '\0';
+        (void)fprintf(stderr, "\r\033[K[%s] %.60s: %llu sequences%s", bar, progress->what, (unsigned long long)done, left);
+        progress->drawn = 1;
+    } else {
+        (void)fprintf(stderr, "kvconform: %s: %llu of %llu sequences%s\n", progress->what, (unsigned long long)done,
+                      (unsigned long long)progress->total, left);
+    }
+    (void)fflush(stderr);
+}
+
+void kvc_progress_clear(kvc_progress *progress)
+{
+    if (progress->drawn) {
+        (void)fprintf(stderr, "\r\033[K");
+        (void)fflush(stderr);
+    }
+    progress->drawn = 0;
+}

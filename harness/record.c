@@ -1,0 +1,260 @@
+#include "harness/record.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "harness/case.h"
+
+cJSON *kvc_record_start(const kvc_options *options, int argc, char **argv)
+{
+    cJSON *result = cJSON_CreateObject();
+    cJSON *part;
+    struct utsname system;
+    char text[256];
+
+    if (result == NULL)
+        return NULL;
+    cJSON_AddStringToObject(result, "schema", "kvconform-result/1");
+    part = cJSON_AddObjectToObject(result, "tool");
+    cJSON_AddStringToObject(part, "name", "kvconform");
+    cJSON_AddStringToObject(part, "version", KVC_VERSION);
+    part = cJSON_AddArrayToObject(result, "command");
+    cJSON_AddItemToArray(part, cJSON_CreateString("kvconform"));
+    for (int at = 1; at < argc; at++)
+        cJSON_AddItemToArray(part, cJSON_CreateString(argv[at]));
+    part = cJSON_AddObjectToObject(result, "environment");
+    if (uname(&system) == 0) {
+        (void)snprintf(text, sizeof text, "%.100s-%.100s", system.sysname, system.machine);
+        cJSON_AddStringToObject(part, "platform", text);
+    }
+    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)options->seed);
+    cJSON_AddStringToObject(result, "seed", text);
+    cJSON_AddStringToObject(result, "profile", options->profile == KVC_ASSISTED ? "assisted" : "hostile");
+    part = cJSON_AddObjectToObject(result, "budget");
+    if (options->milliseconds > 0)
+        cJSON_AddNumberToObject(part, "seconds", (double)options->milliseconds / 1000);
+    else
+        cJSON_AddNumberToObject(part, "sequences", (double)options->sequences);
+    if (cJSON_AddArrayToObject(result, "runs") == NULL) {
+        cJSON_Delete(result);
+        return NULL;
+    }
+    return result;
+}
+
+int kvc_record_finish(cJSON *result, int interrupted)
+{
+    cJSON *finished = cJSON_AddObjectToObject(result, "finished");
+    time_t now = time(NULL);
+    struct tm parts;
+    char text[32];
+
+    if (finished == NULL || gmtime_r(&now, &parts) == NULL ||
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
+        return 0;
+    if (interrupted && cJSON_AddTrueToObject(finished, "interrupted") == NULL)
+        return 0;
+    return cJSON_AddStringToObject(finished, "at", text) != NULL;
+}
+
+cJSON *kvc_record_add(cJSON *result, const kvc_record_run *run)
+{
+    cJSON *entry = cJSON_CreateObject();
+
+    if (entry == NULL || !cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(result, "runs"), entry)) {
+        cJSON_Delete(entry);
+        return NULL;
+    }
+    cJSON_AddStringToObject(entry, "target", run->target);
+    cJSON_AddStringToObject(entry, "subject", run->subject);
+    cJSON_AddStringToObject(entry, "version", run->version);
+    cJSON_AddStringToObject(entry, "variant", run->variant);
+    if (run->contract != NULL) {
+        cJSON_AddStringToObject(entry, "contract", run->contract);
+        cJSON_AddBoolToObject(entry, "assumed", run->assumed);
+    }
+    if (run->environment != NULL)
+        cJSON_AddItemToObject(entry, "environment", cJSON_Duplicate(run->environment, 1));
+    cJSON_AddStringToObject(entry, "status", run->status);
+    if (run->reason != NULL)
+        cJSON_AddStringToObject(entry, "reason", run->reason);
+    return entry;
+}
+
+static const char *severity_of(const kvc_failure *failure)
+{
+    if (failure->law == KVC_ALIVE)
+        return "crash";
+    return failure->deviation == KVC_REFUSED || failure->deviation == KVC_WRONG_ERROR ? "error" : "silent";
+}
+
+static void add_case(cJSON *json, const kvc_record_run *run, const kvc_bench *bench, const kvc_finding *finding)
+{
+    kvc_case item = {.params = finding->params, .sequence = finding->sequence};
+
+    (void)snprintf(item.subject, sizeof item.subject, "%s", run->subject);
+    (void)snprintf(item.version, sizeof item.version, "%s", run->version);
+    (void)snprintf(item.variant, sizeof item.variant, "%s", run->variant);
+    (void)snprintf(item.contract, sizeof item.contract, "%s", run->contract);
+    cJSON_AddItemToObject(json, "case", kvc_case_print(&item, bench->spec));
+}
+
+/* The rule that decides, by name, for the layer and kind of cache that failed. */
+static void add_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *finding)
+{
+    kvc_plan plan;
+    kvc_error ignored;
+    const kvc_contract_rule *rule;
+    char value[160];
+    int layer;
+
+    if (!kvc_plan_make(bench->catalogue, bench->contract, bench->spec, bench->variant, &finding->params, &plan,
+                       &ignored) ||
+        finding->failure.rule < 0 || finding->failure.rule >= KVC_CONTRACT_RULES)
+        return;
+    layer = finding->failure.layer >= 0 && finding->failure.layer < plan.layers ? finding->failure.layer : 0;
+    rule = plan.layer[layer].rules.rule[finding->failure.rule];
+    if (finding->law == KVC_CALL)
+        rule = plan.rules.rule[KVC_CONTRACT_CALLS];
+    else if (finding->law == KVC_ALIAS)
+        rule = plan.layer[layer].rules.rule[KVC_CONTRACT_RETURNED_TENSORS];
+    else if (finding->law == KVC_HONEST)
+        rule = plan.layer[layer].rules.rule[KVC_CONTRACT_CLAIM];
+    if (finding->failure.op == KVC_CROP || finding->law == KVC_CALL || finding->law == KVC_ALIAS ||
+        finding->failure.place == KVC_PLACE_OUTCOME) {
+        cJSON *part = cJSON_AddObjectToObject(json, "rule");
+        cJSON_AddStringToObject(part, "name", kvc_rule_name_text(rule->name));
+        cJSON_AddStringToObject(part, "value", kvc_rule_value_text(rule, value, sizeof value));
+        cJSON_AddStringToObject(json, "source", rule->source);
+        cJSON_AddStringToObject(json, "basis", rule->documented ? "documented" : "inferred");
+        return;
+    }
+    /* No rule of the contract decides: the law itself, and the spec's description of the tensor. */
+    cJSON_AddStringToObject(json, "source", bench->spec->title);
+    cJSON_AddStringToObject(json, "basis", "inferred");
+}
+
+cJSON *kvc_record_finding(const kvc_record_run *run, const kvc_bench *bench, const kvc_finding *finding)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON *detail = finding->detail != NULL && finding->detail[0] != '\0' ? cJSON_Parse(finding->detail) : NULL;
+    cJSON *part;
+    char text[512];
+
+    if (json == NULL) {
+        cJSON_Delete(detail);
+        return NULL;
+    }
+    cJSON_AddStringToObject(json, "id", finding->id);
+    cJSON_AddStringToObject(json, "law", kvc_law_name(finding->law));
+    part = cJSON_AddArrayToObject(json, "also");
+    for (int law = 0; law < KVC_LAWS; law++) {
+        if ((finding->also & (1u << law)) != 0)
+            cJSON_AddItemToArray(part, cJSON_CreateString(kvc_law_name((kvc_law)law)));
+    }
+    if (detail != NULL) {
+        cJSON_AddItemToObject(json, "title", cJSON_DetachItemFromObject(detail, "title"));
+    } else {
+        (void)snprintf(text, sizeof text, "%s: %s of %s: %s", run->variant, kvc_deviation_text((kvc_deviation)finding->failure.deviation),
+                       finding->tensor, finding->situation);
+        cJSON_AddStringToObject(json, "title", text);
+    }
+    cJSON_AddStringToObject(json, "severity", severity_of(&finding->failure));
+    cJSON_AddBoolToObject(json, "flaky", finding->flaky);
+    cJSON_AddFalseToObject(json, "control");
+    cJSON_AddNumberToObject(json, "failures", (double)finding->failures);
+    cJSON_AddStringToObject(json, "tensor", finding->tensor);
+    cJSON_AddStringToObject(json, "situation", finding->situation);
+    cJSON_AddStringToObject(json, "deviation", kvc_deviation_text((kvc_deviation)finding->failure.deviation));
+    add_case(json, run, bench, finding);
+    cJSON_AddNumberToObject(json, "step", finding->failure.step);
+    if (detail != NULL) {
+        cJSON_AddItemToObject(json, "expected", cJSON_DetachItemFromObject(detail, "expected"));
+        cJSON_AddItemToObject(json, "observed", cJSON_DetachItemFromObject(detail, "observed"));
+    } else {
+        cJSON_AddStringToObject(cJSON_AddObjectToObject(json, "expected"), "outcome", "done");
+        cJSON_AddStringToObject(cJSON_AddObjectToObject(json, "observed"), "outcome", "done");
+    }
+    add_rule(json, bench, finding);
+    part = cJSON_AddObjectToObject(json, "minimal");
+    cJSON_AddBoolToObject(part, "proved", finding->proved);
+    cJSON_AddNumberToObject(part, "smaller_tried", (double)finding->smaller_tried);
+    cJSON_AddStringToObject(json, "script", finding->script != NULL ? finding->script : "");
+    (void)snprintf(text, sizeof text, "kvconform replay cases/%s.json", finding->id);
+    cJSON_AddStringToObject(json, "replay", text);
+    cJSON_Delete(detail);
+    return json;
+}
+
+static void add_coverage(cJSON *entry, const kvc_exploration *exploration)
+{
+    cJSON *list = cJSON_AddArrayToObject(entry, "coverage");
+
+    for (int op = 0; op < KVC_OP_KINDS; op++) {
+        for (int code = 0; code < KVC_SITUATIONS; code++) {
+            kvc_situation situation;
+            char text[160];
+            cJSON *row;
+            if (exploration->coverage.judged[op][code] == 0)
+                continue;
+            row = cJSON_CreateObject();
+            kvc_situation_from_code(code, &situation);
+            cJSON_AddStringToObject(row, "op", kvc_op_name((kvc_op_kind)op));
+            cJSON_AddStringToObject(row, "situation", kvc_situation_text(&situation, text, sizeof text));
+            cJSON_AddNumberToObject(row, "count", (double)exploration->coverage.judged[op][code]);
+            cJSON_AddItemToArray(list, row);
+        }
+    }
+}
+
+/* Ops that stood in sequences, but only ever behind a failure. */
+static void add_unreached(cJSON *entry, const kvc_exploration *exploration)
+{
+    cJSON *list = cJSON_AddArrayToObject(entry, "unreached");
+
+    for (int op = 0; op < KVC_OP_KINDS; op++) {
+        for (int code = 0; code < KVC_SITUATIONS; code++) {
+            kvc_situation situation;
+            char text[160];
+            cJSON *row;
+            if (exploration->coverage.judged[op][code] > 0 || exploration->coverage.planned[op][code] == 0)
+                continue;
+            row = cJSON_CreateObject();
+            kvc_situation_from_code(code, &situation);
+            cJSON_AddStringToObject(row, "op", kvc_op_name((kvc_op_kind)op));
+            cJSON_AddStringToObject(row, "situation", kvc_situation_text(&situation, text, sizeof text));
+            cJSON_AddStringToObject(row, "because", exploration->findings > 0 ? exploration->finding[0].id : "");
+            cJSON_AddItemToArray(list, row);
+        }
+    }
+}
+
+int kvc_record_exploration(cJSON *entry, const kvc_record_run *run, const kvc_bench *bench, kvc_generator *generator,
+                           const kvc_exploration *exploration)
+{
+    char letters[KVC_LETTERS_MAX][48];
+    int count = kvc_generator_alphabet(generator, letters);
+    cJSON *part;
+
+    cJSON_AddNumberToObject(entry, "sequences", (double)exploration->sequences);
+    cJSON_AddNumberToObject(entry, "ops", (double)exploration->ops);
+    cJSON_AddNumberToObject(entry, "seconds", (double)exploration->milliseconds / 1000);
+    part = cJSON_AddObjectToObject(entry, "exhaustive");
+    cJSON_AddNumberToObject(part, "size", exploration->exhaustive_size);
+    cJSON_AddNumberToObject(part, "sequences", (double)exploration->exhaustive);
+    part = cJSON_AddArrayToObject(part, "alphabet");
+    for (int at = 0; at < count && exploration->exhaustive > 0; at++)
+        cJSON_AddItemToArray(part, cJSON_CreateString(letters[at]));
+    add_coverage(entry, exploration);
+    add_unreached(entry, exploration);
+    if (exploration->lost > 0)
+        cJSON_AddNumberToObject(entry, "lost", exploration->lost);
+    part = cJSON_AddArrayToObject(entry, "findings");
+    for (int at = 0; at < exploration->findings; at++) {
+        if (!cJSON_AddItemToArray(part, kvc_record_finding(run, bench, &exploration->finding[at])))
+            return 0;
+    }
+    return part != NULL;
+}

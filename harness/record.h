@@ -1,0 +1,38 @@
+/*
+ * Writing down what was run and found: the entries of a result, docs/result.md.
+ */
+#ifndef KVC_HARNESS_RECORD_H
+#define KVC_HARNESS_RECORD_H
+
+#include <cjson/cJSON.h>
+
+#include "harness/explore.h"
+#include "harness/options.h"
+
+/* An empty result for this command line, without `finished`. NULL when memory is short. */
+cJSON *kvc_record_start(const kvc_options *options, int argc, char **argv);
+/* The last thing that is written: a reader refuses a result without it. */
+int kvc_record_finish(cJSON *result, int interrupted);
+
+/* What is known of a run. */
+typedef struct kvc_record_run {
+    const char *target;
+    const char *subject;
+    const char *version;
+    const char *variant;
+    const char *contract; /* NULL: none */
+    int assumed;
+    const cJSON *environment; /* from the hello; NULL: none */
+    const char *status;
+    const char *reason; /* NULL: none */
+} kvc_record_run;
+
+/* Adds a run that did not take place, or an empty one. Returns the entry, NULL when memory is short. */
+cJSON *kvc_record_add(cJSON *result, const kvc_record_run *run);
+/* Fills in what an exploration found. Returns 0 when memory is short. */
+int kvc_record_exploration(cJSON *entry, const kvc_record_run *run, const kvc_bench *bench, kvc_generator *generator,
+                           const kvc_exploration *exploration);
+/* One finding as JSON, with its case. */
+cJSON *kvc_record_finding(const kvc_record_run *run, const kvc_bench *bench, const kvc_finding *finding);
+
+#endif

@@ -1,0 +1,263 @@
+#include "harness/target.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    PLUGIN_TIMEOUT_MS = 2000,
+    PROCESS_TIMEOUT_MS = 20000,
+    START_TIMEOUT_MS = 600000, /* importing a large library on a busy machine */
+    PROCESS_MEMORY_MB = 4096
+};
+
+static const char newest_transformers[] = "5.24.0";
+
+static int copy(char *out, size_t size, const char *text, size_t length)
+{
+    if (length >= size)
+        return 0;
+    memcpy(out, text, length);
+    out[length] = '\0';
+    return 1;
+}
+
+static kvc_target_result too_long(const char *text, kvc_error *error)
+{
+    kvc_error_set(error, "target \"%.60s\": a part of it is too long", text);
+    return KVC_TARGET_BAD;
+}
+
+/* Splits a command at spaces; quotes keep words together. */
+static kvc_target_result split_command(kvc_target *target, const char *text, kvc_error *error)
+{
+    char *out = target->words;
+    char quote = '\0';
+    int count = 0;
+    int inside = 0;
+
+    for (; *text != '\0'; text++) {
+        if (quote == '\0' && (*text == ' ' || *text == '\t')) {
+            if (inside)
+                *out++ = '\0';
+            inside = 0;
+            continue;
+        }
+        if (!inside) {
+            if (count == KVC_COMMAND_WORDS_MAX) {
+                kvc_error_set(error, "exec: more than %d words", KVC_COMMAND_WORDS_MAX);
+                return KVC_TARGET_BAD;
+            }
+            target->command[count++] = out;
+            inside = 1;
+        }
+        if (quote != '\0' && *text == quote)
+            quote = '\0';
+        else if (quote == '\0' && (*text == '"' || *text == '\''))
+            quote = *text;
+        else
+            *out++ = *text;
+    }
+    if (quote != '\0' || count == 0) {
+        kvc_error_set(error, quote != '\0' ? "exec: a quotation mark is not closed" : "exec: expected a command");
+        return KVC_TARGET_BAD;
+    }
+    *out = '\0';
+    target->command[count] = NULL;
+    target->access.process.command = target->command;
+    return KVC_TARGET_READY;
+}
+
+kvc_target_result kvc_target_parse(const char *text, const kvc_options *options, kvc_target *target, kvc_error *error)
+{
+    size_t subject = strcspn(text, "@:");
+    const char *rest = text + subject;
+
+    memset(target, 0, sizeof *target);
+    if (strlen(text) >= sizeof target->text || !copy(target->subject, sizeof target->subject, text, subject))
+        return too_long(text, error);
+    memcpy(target->text, text, strlen(text) + 1);
+    if (strncmp(text, "exec:", 5) == 0) {
+        target->is_exec = 1;
+        target->subject[0] = '\0';
+        if (options->variant != NULL &&
+            !copy(target->variant, sizeof target->variant, options->variant, strlen(options->variant)))
+            return too_long(options->variant, error);
+        return split_command(target, text + 5, error);
+    }
+    if (strcmp(target->subject, "builtin") != 0 && strcmp(target->subject, "transformers") != 0) {
+        kvc_error_set(error, "target \"%.60s\": expected builtin[:VARIANT], transformers[@VERSION][:VARIANT] or exec:COMMAND",
+                      text);
+        return KVC_TARGET_BAD;
+    }
+    if (*rest == '@') {
+        size_t length = strcspn(rest + 1, ":");
+        if (strcmp(target->subject, "builtin") == 0 || length == 0) {
+            kvc_error_set(error, "target \"%.60s\": %s", text,
+                          length == 0 ? "expected a version after @" : "the built-in caches have no versions");
+            return KVC_TARGET_BAD;
+        }
+        if (!copy(target->version, sizeof target->version, rest + 1, length))
+            return too_long(text, error);
+        rest += 1 + length;
+    }
+    if (*rest == ':') {
+        if (rest[1] == '\0') {
+            kvc_error_set(error, "target \"%.60s\": expected a variant after the colon", text);
+            return KVC_TARGET_BAD;
+        }
+        if (!copy(target->variant, sizeof target->variant, rest + 1, strlen(rest + 1)))
+            return too_long(text, error);
+    }
+    return KVC_TARGET_READY;
+}
+
+/* Runs a program and takes the first line that it prints. Returns its exit status, or -1. */
+static int run_for_line(const char *const *command, char *line, size_t size, int quiet)
+{
+    int pair[2];
+    pid_t pid;
+    size_t used = 0;
+    int status = -1;
+
+    if (pipe(pair) != 0)
+        return -1;
+    (void)fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        union {
+            const char *const *given;
+            char *const *wanted;
+        } arguments = {.given = command};
+        (void)close(pair[0]);
+        if (dup2(pair[1], 1) >= 0 && (!quiet || freopen("/dev/null", "w", stderr) != NULL))
+            (void)execvp(arguments.wanted[0], arguments.wanted);
+        _exit(127);
+    }
+    (void)close(pair[1]);
+    while (pid > 0) {
+        char piece[512];
+        ssize_t got = read(pair[0], piece, sizeof piece);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        for (ssize_t at = 0; at < got && used + 1 < size; at++)
+            line[used++] = piece[at];
+    }
+    (void)close(pair[0]);
+    line[used] = '\0';
+    line[strcspn(line, "\r\n")] = '\0';
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The interpreter for a version: made when it is not there. */
+static kvc_target_result find_environment(kvc_target *target, const kvc_options *options, const char *data,
+                                          const char *version, char *python, size_t size, kvc_error *error)
+{
+    char program[KVC_TARGET_TEXT_MAX];
+    const char *command[] = {"python3", program, target->subject, version, NULL};
+    int length = snprintf(program, sizeof program, "%s/adapters/environment/kvconform_environment.py", data);
+    int status;
+
+    if (length < 0 || (size_t)length >= sizeof program)
+        return too_long(data, error);
+    status = run_for_line(command, python, size, options->quiet);
+    if (status == 0 && python[0] != '\0')
+        return KVC_TARGET_READY;
+    if (status == 127)
+        kvc_error_set(error, "%s: python3 is not there; install it (Debian: python3 python3-venv)", target->text);
+    else if (status == 2)
+        kvc_error_set(error, "%s: \"%s\" is not a version", target->text, version);
+    else
+        kvc_error_set(error, "%s: the environment for version %s could not be made (status %d); the lines above say why",
+                      target->text, version, status);
+    return status == 2 ? KVC_TARGET_BAD : KVC_TARGET_NOT_RUN;
+}
+
+/* Puts the adapters' folder in front of PYTHONPATH. */
+static int set_python_path(const char *data)
+{
+    static const char below[] = "/adapters/python";
+    const char *before = getenv("PYTHONPATH");
+    size_t room = strlen(data) + sizeof below + (before != NULL ? strlen(before) : 0) + 2;
+    char *path = malloc(room);
+    int good;
+
+    if (path == NULL)
+        return 0;
+    if (before != NULL && strncmp(before, data, strlen(data)) == 0 &&
+        strncmp(before + strlen(data), below, sizeof below - 1) == 0) {
+        free(path);
+        return 1;
+    }
+    (void)snprintf(path, room, "%s%s%s%s", data, below, before != NULL && before[0] != '\0' ? ":" : "",
+                   before != NULL ? before : "");
+    /* A folder called transformers where kvconform is started must not be taken for the subject. */
+    good = setenv("PYTHONPATH", path, 1) == 0 && setenv("PYTHONSAFEPATH", "1", 1) == 0;
+    free(path);
+    return good;
+}
+
+static kvc_target_result prepare_python(kvc_target *target, const kvc_options *options, const char *data,
+                                        kvc_error *error)
+{
+    char found[64] = "";
+    const char *probe[] = {"python3", "-c", "import importlib.metadata as m; print(m.version('transformers'))", NULL};
+    kvc_target_result result = KVC_TARGET_READY;
+
+    if (options->python != NULL) {
+        if (!copy(target->words, sizeof target->words, options->python, strlen(options->python)))
+            return too_long(options->python, error);
+        if (strchr(options->python, '/') != NULL && access(options->python, X_OK) != 0) {
+            kvc_error_set(error, "--python %.300s: %s", options->python, strerror(errno));
+            return KVC_TARGET_BAD;
+        }
+    } else if (target->version[0] == '\0' && run_for_line(probe, found, sizeof found, 1) == 0 && found[0] != '\0') {
+        (void)copy(target->words, sizeof target->words, "python3", 7);
+    } else {
+        result = find_environment(target, options, data,
+                                  target->version[0] != '\0' ? target->version : newest_transformers, target->words,
+                                  sizeof target->words, error);
+    }
+    if (result != KVC_TARGET_READY)
+        return result;
+    if (!set_python_path(data)) {
+        kvc_error_set(error, "not enough memory");
+        return KVC_TARGET_NOT_RUN;
+    }
+    target->command[0] = target->words;
+    target->command[1] = "-m";
+    target->command[2] = "kvconform_adapter";
+    target->command[3] = target->subject;
+    target->command[4] = NULL;
+    target->access.process.command = target->command;
+    return KVC_TARGET_READY;
+}
+
+kvc_target_result kvc_target_prepare(kvc_target *target, const kvc_options *options, const char *data,
+                                     kvc_error *error)
+{
+    target->access.process.timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : PROCESS_TIMEOUT_MS;
+    target->access.process.start_timeout_ms = START_TIMEOUT_MS;
+    target->access.process.memory_limit =
+        options->memory_limit > 0 ? options->memory_limit : (uint64_t)PROCESS_MEMORY_MB << 20;
+    if (target->is_exec) {
+        /* A program that says nothing at all is not waited for as long as an import. */
+        if (options->timeout_ms > 0)
+            target->access.process.start_timeout_ms = options->timeout_ms;
+        return KVC_TARGET_READY;
+    }
+    if (strcmp(target->subject, "builtin") == 0) {
+        target->access.plugin = kvc_builtin_plugin();
+        target->access.process.command = NULL;
+        target->access.process.timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : PLUGIN_TIMEOUT_MS;
+        return KVC_TARGET_READY;
+    }
+    return prepare_python(target, options, data, error);
+}

@@ -1,0 +1,35 @@
+/*
+ * Targets: `builtin:full`, `transformers@5.24.0:Dynamic*`, `exec:./adapter`.
+ */
+#ifndef KVC_HARNESS_TARGET_H
+#define KVC_HARNESS_TARGET_H
+
+#include "harness/options.h"
+#include "harness/worker.h"
+
+enum { KVC_COMMAND_WORDS_MAX = 32, KVC_TARGET_TEXT_MAX = 4096 };
+
+typedef struct kvc_target {
+    char text[KVC_TARGET_TEXT_MAX]; /* as given */
+    char subject[KVC_SPEC_NAME_MAX]; /* "" for exec: until its hello */
+    char version[64];                /* "" for what is there */
+    char variant[KVC_SPEC_NAME_MAX]; /* glob, "" for all */
+    int is_exec;
+    kvc_subject_access access;
+    char words[KVC_TARGET_TEXT_MAX]; /* holds the words of the command */
+    const char *command[KVC_COMMAND_WORDS_MAX + 1];
+} kvc_target;
+
+typedef enum kvc_target_result {
+    KVC_TARGET_READY = 0,
+    KVC_TARGET_BAD,    /* bad usage: *error says what */
+    KVC_TARGET_NOT_RUN /* it cannot be run here: *error says why */
+} kvc_target_result;
+
+/* Reads the text of a target. */
+kvc_target_result kvc_target_parse(const char *text, const kvc_options *options, kvc_target *target, kvc_error *error);
+/* Makes it ready to be started: for a version of a Python subject its environment is made when it is not there. */
+kvc_target_result kvc_target_prepare(kvc_target *target, const kvc_options *options, const char *data,
+                                     kvc_error *error);
+
+#endif
