@@ -166,6 +166,9 @@ def compare_tensor(name, expected, kind):
     if kind == "buffer" and all(len(row) >= len(wanted) for row, wanted in zip(saw, expected)):
         # Only the first cells of a static buffer count; what stands behind them is not said.
         saw = [row[: len(wanted)] for row, wanted in zip(saw, expected)] + saw[len(expected) :]
+    if kind == "newest":
+        # One token more than needed is fine.
+        saw = [row[-len(wanted) :] if wanted else row for row, wanted in zip(saw, expected)] + saw[len(expected) :]
     compare(name, expected if any(expected) else [], saw if any(saw) else [])
 '''
 

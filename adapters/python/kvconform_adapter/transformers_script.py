@@ -349,7 +349,7 @@ class Writer:
         def feed(names: list[str], prefix: str, method: str, inputs: list[tuple[str, str]], rest: list[str]) -> None:
             passed = []
             for name, (word, expression) in zip(names, inputs, strict=True):
-                spelled = watched(f"{prefix}input.{number}.{name}", expression)
+                spelled = watched(f"input.{number}.{prefix}{name}", expression)
                 passed.append(f"{word}={spelled}" if self.keyword else spelled)
             call = f"{method}({', '.join(passed + rest)})"
             if method.endswith("set_linear_cache"):
@@ -359,7 +359,7 @@ class Writer:
             lines.append(f"    {', '.join(targets)} = {call}")
             if self.request.law == "ALIAS":
                 for name, target in zip(names, targets, strict=True):
-                    lines.append(f"    {watched(f'{prefix}earlier.{number}.{name}', target)}")
+                    lines.append(f"    {watched(f'earlier.{number}.{prefix}{name}', target)}")
 
         def place_word(place: int) -> list[str]:
             return ([f"layer_idx={place}"] if self.keyword else [str(place)]) if self.through else []
@@ -408,7 +408,7 @@ class Writer:
                 feed(["idx_keys"], part.prefix, f"{part.spelled}.update_index", [("idx_k", f"idx_keys({given})")], [])
             if "positions" in part.parts:
                 lines.append("    # Models join the position ids themselves.")
-                ids = watched(f"{part.prefix}input.{number}.indexer_position_ids", f"positions({given})")
+                ids = watched(f"input.{number}.{part.prefix}indexer_position_ids", f"positions({given})")
                 lines.append(
                     f"    {part.spelled}.indexer_position_ids = joined({part.spelled}.indexer_position_ids, {ids})"
                 )
@@ -441,7 +441,12 @@ class Writer:
             else:
                 lines.append(LAW_CHECKS[law])
         else:
-            lines += self.comparisons(expected)
+            compared = self.comparisons(expected)
+            if law == "ATOMIC":
+                inner = [f"    {line}" for line in compared if '"outcome"' not in line]
+                compared = ["# Only a call that is refused must leave everything as it was.", 'if outcome == "refused":']
+                compared += inner or ["    pass"]
+            lines += compared
             if law == "HONEST":
                 lines += [
                     "",
@@ -489,23 +494,37 @@ class Writer:
         folded = base in ("recurrent_states", "linear_cache")
         if not folded and base not in AXES:
             return [], ""
-        if not isinstance(rows, list) or not all(
-            isinstance(row, list) and all(type(token) is int for token in row) for row in rows
-        ):
+        if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
             raise RequestError('field "expected.tensors": expected token numbers for each row')
+        cut = any("..." in row for row in rows)
         numbers = []
         for row, tokens in enumerate(rows):
             origins = self.rows.origins[row] if row < len(self.rows.origins) else {}
-            wanted = tokens[-1:] if folded else tokens
+            known = [token for token in tokens if token != "..."]
+            if not all(type(token) is int for token in known):
+                raise RequestError('field "expected.tensors": expected token numbers for each row')
+            wanted = known[-1:] if folded else known
             numbers.append([token + 1 + self.distance * origins.get(token, row) for token in wanted])
-        static = any(part.variant.static for part in self.parts if name.startswith(part.prefix))
-        if folded:
-            return numbers, '"state"'
+        kind = self.kind_of(name, base, max((len(row) for row in numbers), default=0))
+        if cut:
+            # The list was too long to be written out: its beginning is compared, where it is sure to be the beginning.
+            kind = '"buffer"' if kind in ('"exact"', '"buffer"') else ""
+        return numbers, kind
+
+    def kind_of(self, name: str, base: str, expected: int) -> str:
+        """How a tensor of `expected` tokens is compared."""
+        if base in ("recurrent_states", "linear_cache"):
+            return '"state"'
         if base == "conv_states":
-            return numbers, '"padded"'
-        if static and base != "indexer_position_ids":
-            return numbers, '"buffer"'
-        return numbers, '"exact"'
+            return '"padded"'
+        part = next((part for part in self.parts if name.startswith(part.prefix)), None)
+        if part is None or not part.variant.static or base == "indexer_position_ids":
+            return '"exact"'
+        cells = min(self.params.capacity, self.params.window) if part.variant.sliding else self.params.capacity
+        lengths = [number for number in self.request.expected.get("length", []) if type(number) is int]
+        if "returned." in name and max([*lengths, expected]) > cells:
+            return '"newest"'
+        return '"buffer"'
 
     def static_names(self) -> list[str]:
         """Tensors that are documented to keep their address."""

@@ -119,7 +119,7 @@ class Runner:
             number = session.appends
             for feed, given in feeds:
                 for name, tensor in zip(feed.names, given, strict=True):
-                    session.inputs.append((f"{feed.prefix}input.{number}.{name}", tensor))
+                    session.inputs.append((f"input.{number}.{feed.prefix}{name}", tensor))
         returned = []
         error_index = -1
         try:
@@ -138,7 +138,7 @@ class Runner:
         if self.watch:
             for feed, result in returned:
                 for name, tensor in zip(feed.names, result, strict=False):
-                    session.results.append((f"{feed.prefix}earlier.{session.appends}.{name}", tensor))
+                    session.results.append((f"earlier.{session.appends}.{feed.prefix}{name}", tensor))
         session.appends += 1
         return self.observe(session, ",".join(masks), "null", returned, error_index, observer_error)
 

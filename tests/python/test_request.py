@@ -1,0 +1,41 @@
+"""Requests are read without torch and without the subject."""
+
+from __future__ import annotations
+
+import pytest
+from kvconform_adapter.request import Params, RequestError, read_op, read_params, read_run, read_script
+
+
+def test_ops() -> None:
+    assert read_op(["append", 3]) == ("append", 3)
+    assert read_op(["crop", -3]) == ("crop", -3)
+    assert read_op(["reset"]) == ("reset", None)
+    assert read_op(["reorder", [1, 0]]) == ("reorder", (1, 0))
+    assert read_op(["record", 0]) == ("record", 0)
+    for wrong in (
+        None,
+        [],
+        ["append", True],
+        ["append", "1"],
+        ["reset", 1],
+        ["reorder", []],
+        ["select", [-1]],
+        ["record", 2],
+    ):
+        with pytest.raises(RequestError):
+            read_op(wrong)
+
+
+def test_params_have_the_harness_defaults() -> None:
+    assert read_params({}) == Params()
+    assert read_params({"window": 1, "dtype": "float16"}) == Params(window=1, dtype="float16")
+
+
+def test_run_and_script_name_what_is_missing() -> None:
+    with pytest.raises(RequestError, match="sequences"):
+        read_run({"variant": "DynamicLayer"})
+    with pytest.raises(RequestError, match="variant"):
+        read_run({"sequences": []})
+    with pytest.raises(RequestError, match="ops"):
+        read_script({"variant": "DynamicLayer"})
+    assert read_script({"variant": "x", "ops": [["append", 1]], "expected": {"law": "MASK"}}).law == "MASK"

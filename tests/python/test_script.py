@@ -1,0 +1,165 @@
+"""Stand-alone programs: exit 1 when the fault shows, 0 when it does not."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import Any
+
+import pytest
+from adapter_process import Adapter
+
+DONE = {"outcome": "done"}
+
+
+def case(variant: str, ops: list[list[Any]], expected: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The fields of a script request for the last op."""
+    fields = {"params": {}, "step": len(ops) - 1, "title": 'a "title" \\ of\ntwo lines', **more}
+    return {"request": "script", "variant": variant, "ops": ops, "expected": expected, **fields}
+
+
+def state(length: list[int], **tensors: list[list[int]]) -> dict[str, Any]:
+    """An op that is done and leaves this."""
+    return {"outcome": "done", "length": length, "tensors": tensors}
+
+
+ROWS = [[0, 1, 2]] * 4
+TWO_ROWS = {"batch": 2, "heads": 2}
+CASES: dict[str, tuple[dict[str, Any], Any]] = {
+    "right": (
+        case("DynamicLayer", [["append", 3], ["crop", -1]], state([2], keys=[[0, 1]], values=[[0, 1]])),
+        lambda v: 0,
+    ),
+    "wrong expectation": (case("DynamicLayer", [["append", 3]], state([3], keys=[[0, 2, 1]])), lambda v: 1),
+    "crop removes too many": (
+        case("DynamicLayer", [["append", 2], ["crop", -3]], state([0], keys=[[]], values=[[]])),
+        lambda v: int(v < (5, 15)),
+    ),
+    "recording window, crop removes too many": (
+        case(
+            "DynamicSlidingWindowLayer",
+            [["record", 1], ["append", 6], ["crop", -9]],
+            state([0], keys=[[]]),
+            params={"window": 4},
+        ),
+        lambda v: int(v <= (5, 24)),
+    ),
+    "unrecorded window refuses": (
+        case(
+            "DynamicSlidingWindowLayer",
+            [["append", 6], ["crop", -1]],
+            {"outcome": "refused", "length": [6], "tensors": {"keys": [[3, 4, 5]]}},
+            params={"window": 4, "call": "container_keyword"},
+        ),
+        lambda v: 0,
+    ),
+    "index keys": (
+        case("MiniMaxM3VLSparseCacheLayer", [["append", 3], ["crop", -1]], state([2], idx_keys=[[0, 1]])),
+        lambda v: int(v < (5, 15)),
+    ),
+    "static buffer moves": (
+        case("StaticLayer", [["append", 2], ["reorder", [1, 0]]], DONE, law="ADDRESS", params=TWO_ROWS),
+        lambda v: 1,
+    ),
+    "static buffer stays": (case("StaticLayer", [["append", 2], ["append", 1]], DONE, law="ADDRESS"), lambda v: 0),
+    "static buffer": (case("StaticLayer", [["append", 2], ["append", 1]], state([3], keys=[[0, 1, 2]])), lambda v: 0),
+    "full static window": (
+        case(
+            "StaticSlidingWindowLayer",
+            [["append", 2], ["append", 4]],
+            state([6], **{"keys": [[3, 4, 5]], "returned.keys": [[0, 1, 2, 3, 4, 5]]}),
+            params={"window": 3, "capacity": 8},
+        ),
+        lambda v: 0,
+    ),
+    "returned tensors": (
+        case(
+            "DynamicSlidingWindowLayer",
+            [["append", 6], ["append", 1]],
+            state([7], **{"returned.keys": [[3, 4, 5, 6]]}),
+            params={"window": 4},
+            law="RETURN",
+        ),
+        lambda v: 0,
+    ),
+    "mask": (
+        case("DynamicSlidingWindowLayer", [["append", 6], ["append", 2]], DONE, params={"window": 4}, law="MASK"),
+        lambda v: 0,
+    ),
+    "a reset writes to what was returned": (
+        case("DynamicLayer", [["append", 2], ["reset"]], DONE, law="ALIAS", tensor="earlier.0.keys"),
+        lambda v: int(v < (5, 20)),
+    ),
+    "inputs stay": (case("DynamicLayer", [["append", 2], ["crop", -1]], DONE, law="ALIAS"), lambda v: 0),
+    "rows": (
+        case(
+            "DynamicIndexedLayer",
+            [["append", 2], ["reorder", [2, 0, 1]], ["append", 1], ["select", [1, 2]], ["repeat", 2]],
+            state([3], keys=ROWS, values=ROWS, indexer_keys=ROWS),
+            params={"batch": 3, "heads": 2, "dtype": "bfloat16", "layout": "strided", "call": "keyword"},
+        ),
+        lambda v: 0,
+    ),
+    "layers": (
+        case(
+            "DynamicCache",
+            [["append", 3], ["crop", -1]],
+            {"outcome": "refused", "length": [3, 3], "tensors": {"layer0.keys": [[0, 1, 2]]}},
+            params={"window": 2, "layers": "DynamicLayer+DynamicSlidingWindowLayer"},
+        ),
+        lambda v: 1,
+    ),
+    "convolution": (
+        case(
+            "LinearAttentionLayer",
+            [["append", 2]],
+            {"outcome": "done", "tensors": {"conv_states.0": [[0, 1]], "recurrent_states.0": [[0, 1]]}},
+            params={"kernel": 3},
+        ),
+        lambda v: 0,
+    ),
+    "a container forgets rows": (
+        case(
+            "MiniMaxCache",
+            [["append", 2], ["reorder", [1, 0]]],
+            state([2], keys=[[0, 1]] * 2, linear_cache=[[0, 1]] * 2),
+            params=TWO_ROWS,
+        ),
+        lambda v: 1,
+    ),
+    "atomic": (
+        case("DynamicLayer", [["append", 2], ["crop", -1]], state([2], keys=[[0, 1]]), law="ATOMIC"),
+        lambda v: 0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_exit_status(adapter: Adapter, interpreter: str, version: tuple[int, ...], name: str) -> None:
+    request, status = CASES[name]
+    if request["variant"] not in adapter.hello["variants"]:
+        pytest.skip(f"transformers {adapter.hello['version']} has no {request['variant']}")
+    reply = adapter.ask(request)
+    assert "error" not in reply, reply
+    assert "kvconform" not in reply["script"]
+    done = subprocess.run([interpreter, "-c", reply["script"]], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode == status(version), done.stdout
+    assert "THE FAULT SHOWS" in done.stdout or done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ops": []},
+        {"step": 9},
+        {"expected": 1},
+        {"expected": {"tensors": {"keys": "all"}}},
+        {"expected": {"tensors": {"keys": [["x"]]}}},
+        {"variant": "NoSuchLayer"},
+        {"title": 4},
+        {"ops": [["select", [7]]]},
+    ],
+)
+def test_wrong_requests(adapter: Adapter, change: dict[str, Any]) -> None:
+    reply = adapter.ask({**CASES["right"][0], "step": 0, **change})
+    assert set(reply) == {"id", "error"}

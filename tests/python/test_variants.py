@@ -1,0 +1,119 @@
+"""Every variant with a few sequences in every calling style: the adapter must answer, whatever the cache does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from adapter_process import Adapter, heads_tensor
+
+VARIANTS = [
+    "DynamicLayer", "DynamicSlidingWindowLayer", "DynamicIndexedLayer", "StaticLayer", "StaticSlidingWindowLayer",
+    "StaticIndexedLayer", "LinearAttentionLayer", "LinearAttentionAndFullAttentionLayer",
+    "LinearAttentionAndSlidingWindowAttentionLayer", "LinearAttentionAndStaticFullAttentionLayer",
+    "LinearAttentionAndStaticSlidingWindowAttentionLayer", "MiniMaxM3VLSparseCacheLayer",
+    "MiniMaxM3VLSparseStaticCacheLayer", "MiniMaxCache", "DynamicCache",
+]  # fmt: skip
+CALLS = ["position", "keyword", "deprecated", "container", "container_keyword", "container_deprecated"]
+SEQUENCES: list[list[list[Any]]] = [
+    [["append", 3], ["crop", -1], ["crop", -5], ["append", 1], ["crop", 0], ["crop", 2]],
+    [["crop", -1], ["crop", 0], ["reset"], ["append", 0], ["append", 2], ["reset"], ["append", 1]],
+    [["record", 1], ["append", 6], ["crop", -2], ["append", 1], ["record", 0], ["append", 1], ["crop", -1]],
+    [["append", 2], ["reorder", [1, 0]], ["append", 1], ["select", [1]], ["append", 1], ["repeat", 3], ["append", 9]],
+]
+PARAMS: dict[str, Any] = {"batch": 2, "heads": 2, "key_dim": 8, "value_dim": 9, "window": 4, "capacity": 6, "kernel": 3}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("call", CALLS)
+def test_every_op_is_answered(adapter: Adapter, variant: str, call: str) -> None:
+    if variant not in adapter.hello["variants"]:
+        pytest.skip(f"transformers {adapter.hello['version']} has no {variant}")
+    params = {**PARAMS, "call": call}
+    layers = 1
+    if variant == "DynamicCache":
+        params["layers"] = "DynamicLayer+DynamicSlidingWindowLayer+LinearAttentionLayer"
+        layers = 3
+    for more in ({}, {"watch": 1, "dtype": "bfloat16", "layout": "strided"}):
+        for ops, steps in zip(SEQUENCES, adapter.run(variant, {**params, **more}, *SEQUENCES), strict=True):
+            tokens = 0
+            for op, step in zip(ops, steps, strict=True):
+                assert len(step.lengths) == len(step.positions) == layers
+                assert len(step.masks) == (layers if op[0] == "append" else 0)
+                assert (step.error is not None) == (step.outcome == 1)
+                if op[0] != "crop":
+                    assert step.claim is None
+                assert all(name.startswith(("layer", "input.", "earlier.")) for name in step.shapes) or layers == 1
+                tokens += op[1] if op[0] == "append" else 0
+            # The first append of a fresh cache works in every variant and style.
+            if ops[0][0] == "append":
+                assert steps[0].outcome == 0
+
+
+def test_all_calling_styles_show_the_same(adapter: Adapter, version: tuple[int, ...]) -> None:
+    ops = [
+        ["append", 3],
+        ["crop", -1],
+        ["reorder", [1, 0]],
+        ["append", 2],
+        ["repeat", 2],
+        ["select", [3, 0]],
+        ["reset"],
+    ]
+    for variant in ("DynamicLayer", "DynamicIndexedLayer", "MiniMaxM3VLSparseCacheLayer"):
+        if variant not in adapter.hello["variants"]:
+            continue
+        wanted = None
+        for call in CALLS:
+            if call.endswith("deprecated") and version >= (5, 15):
+                continue
+            (steps,) = adapter.run(variant, {**PARAMS, "call": call}, ops)
+            seen = [(step.outcome, step.lengths, step.masks, step.data) for step in steps]
+            wanted = wanted or seen
+            assert seen == wanted, call
+
+
+def test_refusals_carry_their_error_and_go_on(adapter: Adapter) -> None:
+    ((_, refused, after),) = adapter.run(
+        "DynamicSlidingWindowLayer", {"window": 4}, [["append", 6], ["crop", -1], ["append", 1]]
+    )
+    assert refused.outcome == 1
+    assert refused.error is not None
+    assert refused.error[0] in ("RuntimeError", "ValueError")
+    assert 0 < len(refused.error[1]) <= 300
+    assert refused.lengths == [6]
+    assert after.outcome == 0
+    assert after.lengths == [7]
+
+
+def test_a_step_shows_what_was_announced_before(adapter: Adapter) -> None:
+    ((first, second),) = adapter.run("DynamicSlidingWindowLayer", {"window": 4}, [["append", 6], ["append", 2]])
+    assert first.masks == [[6, 0]]
+    assert second.masks == [[5, 3]]
+    assert second.shapes["returned.keys"] == [1, 1, 5, 8]
+    assert second.values("keys") == heads_tensor(0, [[(5, 0), (6, 0), (7, 0)]], 1, 8)
+
+
+def test_static_buffers_show_addresses_and_counters(adapter: Adapter) -> None:
+    ((first, second),) = adapter.run("StaticLayer", {"capacity": 4}, [["append", 2], ["append", 1]])
+    assert first.shapes["keys"] == [1, 1, 4, 8]
+    assert first.values("cumulative_length") == [2]
+    assert first.dtypes["cumulative_length"] == "int64"
+    assert first.addresses["keys"] == second.addresses["keys"] != 0
+    assert second.lengths == [3]
+
+
+def test_claims(adapter: Adapter, version: tuple[int, ...]) -> None:
+    ((_, crop),) = adapter.run("DynamicLayer", {}, [["append", 2], ["crop", -1]])
+    assert crop.claim == (1 if version >= (5, 17) else None)
+
+
+def test_layers_have_names_of_their_own(adapter: Adapter) -> None:
+    params = {"window": 3, "layers": "DynamicLayer+DynamicSlidingWindowLayer", "watch": 1}
+    ((step, _),) = adapter.run("DynamicCache", params, [["append", 4], ["append", 1]])
+    assert step.lengths == [4, 4]
+    assert step.shapes["layer0.keys"] == [1, 1, 4, 8]
+    assert step.shapes["layer1.keys"] == [1, 1, 2, 8]
+    assert step.shapes["layer1.returned.keys"] == [1, 1, 4, 8]
+    assert step.shapes["input.0.layer1.keys"] == [1, 1, 4, 8]
+    assert step.shapes["earlier.0.layer0.values"] == [1, 1, 4, 8]
