@@ -1,19 +1,23 @@
-# bash completion for kvconform: the commands and options are those that `kvconform --help` names.
+# bash completion for kvconform. Options and commands are read from `kvconform --help`, so they are those of the program.
 _kvconform() {
-    local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]-} help
+    local program=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} help words
+    help=$("$program" --help 2>/dev/null)
     if [ "$COMP_CWORD" -le 1 ]; then
-        help=$("${COMP_WORDS[0]}" --help 2>/dev/null)
+        words="--help --version $(printf '%s\n' "$help" | sed -n 's/^.* kvconform \([a-z][a-z]*\) .*/\1/p' | sort -u)"
+    elif [ "${COMP_WORDS[1]}" = list ]; then
+        words='targets variants laws contracts faults'
+    elif [ "$previous" = --profile ]; then
+        words='hostile assisted'
+    elif [ "$previous" = --contract ]; then
+        words=$("$program" list contracts 2>/dev/null | cut -d ' ' -f 1)
+    elif [ "${word#-}" != "$word" ]; then
+        words=$(printf '%s\n' "$help" | sed -n 's/^ *\(--[a-z][a-z-]*\).*/\1/p' | sort -u)
     else
-        help=$("${COMP_WORDS[0]}" "$command" --help 2>/dev/null)
+        words='builtin transformers'
     fi
-    local options
-    options=$(printf '%s\n' "$help" | grep -oE -- '--[a-z][a-z-]*' | sort -u)
-    if [ "$COMP_CWORD" -le 1 ]; then
-        # Commands stand at the start of an indented line, two blanks or more before their explanation.
-        options="$options $(printf '%s\n' "$help" | sed -n 's/^ \{1,4\}\([a-z][a-z-]*\)  .*/\1/p')"
-    elif [ "${word#-}" = "$word" ]; then
-        options="$options builtin transformers@"
-    fi
-    mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word"; compgen -f -- "$word")
+    mapfile -t COMPREPLY < <(
+        compgen -W "$words" -- "$word"
+        [ "$COMP_CWORD" -le 1 ] || [ "${COMP_WORDS[1]}" = list ] || compgen -f -- "$word"
+    )
 }
 complete -o nosort -F _kvconform kvconform

@@ -110,7 +110,8 @@ SUBJECTS = ("transformers",)
 
 def tools_recipe() -> Recipe:
     """What the project's own Python code is tested with."""
-    return Recipe("tools", ("pytest==9.2.0", "ruff==0.17.6", "mypy==2.4.1"), ("pytest", "mypy"), "about 50 MB")
+    packages = ("pytest==9.2.0", "ruff==0.17.6", "mypy==2.4.1", "jsonschema==4.26.0")
+    return Recipe("tools", packages, ("pytest", "mypy", "jsonschema"), "about 50 MB")
 
 
 def shown(text: str) -> str:

@@ -2,5 +2,4 @@
 try "$KVC_TOP/bootstrap"
 try "$KVC_TOP/bootstrap" runs
 try "$KVC_TOP/bootstrap" check --fast
-try "$KVC_TOP/bootstrap" run 'builtin;true'
 try "$KVC_TOP/bootstrap" --help
