@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from adapter_process import TREE, Adapter, adapter_environment
 
 PARAMS = {"batch": 1, "heads": 1, "key_dim": 8, "value_dim": 10}

@@ -6,6 +6,7 @@ import subprocess
 from typing import Any
 
 import pytest
+
 from adapter_process import Adapter
 
 DONE = {"outcome": "done"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from adapter_process import Adapter, formula, heads_tensor
 
 GOLDEN = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from adapter_process import Adapter, heads_tensor
 
 VARIANTS = [

@@ -73,6 +73,7 @@ class Feed:
     slots: tuple[int, ...]
     tables: tuple[Table, ...]
     call: Call
+    returned_names: tuple[str, ...] = ()
     returns: bool = True
     folded: bool = False
     prepare: Callable[[Session, Any], Any] | None = None
@@ -164,7 +165,17 @@ class PlanMaker:
             plan.stored.append((prefix + name, index, fetch))
 
         def add(names: tuple[str, ...], tables: tuple[Table, ...], call: Call, **more: Any) -> None:
-            plan.feeds.append(Feed(prefix, names, tuple(slots[name] for name in names), tables, call, **more))
+            plan.feeds.append(
+                Feed(
+                    prefix,
+                    names,
+                    tuple(slots[name] for name in names),
+                    tables,
+                    call,
+                    tuple(f"{prefix}returned.{name}" for name in names),
+                    **more,
+                )
+            )
 
         # A hybrid layer runs its convolution before its attention; others have one half only.
         if variant.linear:
@@ -325,7 +336,16 @@ class PlanMaker:
                 self.table("heads", "keys", (params.key_dim,)),
                 self.table("heads", "values", (params.value_dim,)),
             )
-            plan.feeds.append(Feed("", ("keys", "values"), (0, 1), tables, self.attention_call(1, True)))
+            plan.feeds.append(
+                Feed(
+                    "",
+                    ("keys", "values"),
+                    (0, 1),
+                    tables,
+                    self.attention_call(1, True),
+                    ("returned.keys", "returned.values"),
+                )
+            )
             plan.lengths.append(self.length_reader(1, True))
             plan.masks.append(self.mask_reader(1, True))
         else:

@@ -444,7 +444,10 @@ class Writer:
             compared = self.comparisons(expected)
             if law == "ATOMIC":
                 inner = [f"    {line}" for line in compared if '"outcome"' not in line]
-                compared = ["# Only a call that is refused must leave everything as it was.", 'if outcome == "refused":']
+                compared = [
+                    "# Only a call that is refused must leave everything as it was.",
+                    'if outcome == "refused":',
+                ]
                 compared += inner or ["    pass"]
             lines += compared
             if law == "HONEST":

@@ -28,21 +28,31 @@ class Reply:
     """What one reply gathers: descriptions of tensors, errors, raw bytes."""
 
     def __init__(self) -> None:
-        self.definitions: dict[Any, int] = {}
+        self.definitions: dict[Any, str] = {}
         self.texts: list[str] = []
         self.errors: dict[tuple[str, str], int] = {}
         self.raw: list[bytes] = []
 
-    def define(self, key: Any, tensor: Any) -> int:
+    def define(self, key: Any, tensor: Any) -> str:
         """The index of a description (name, dtype, shape) that is not known yet."""
         name, dtype, shape = key
         word = str(dtype).removeprefix("torch.")
         if word not in ("float32", "float16", "bfloat16", "float64", "int64") or tensor.device.type != "cpu":
             raise RequestError(f"{name} is a tensor of type {word} on {tensor.device}, which the protocol cannot carry")
-        index = len(self.texts)
-        self.definitions[key] = index
+        index = self.definitions[key] = str(len(self.texts))
         self.texts.append(json.dumps([name, word, list(shape)], separators=(",", ":")))
         return index
+
+    def index(self, name: str, tensor: Any) -> str:
+        """The index of a description."""
+        key = (name, tensor.dtype, tensor.shape)
+        return self.definitions.get(key) or self.define(key, tensor)
+
+    def define_same(self, key: Any, tensor: Any) -> str:
+        """An entry of a returned tensor that is the stored one in the entry at `place`."""
+        name, _, place = key
+        text = self.definitions[key] = f"[{self.index(name, tensor)},{place}]"
+        return text
 
     def error(self, error: BaseException, observer: str = "") -> int:
         """The index of an error."""
@@ -101,9 +111,43 @@ class Runner:
             except Exception as error:
                 masks.append("null")
                 observer_error = self.reply.error(error, "get_mask_sizes")
-        start, rows = session.start, session.rows
+        inputs, folds = self.make_inputs(session, count, numbers, repeated)
+        if self.watch:
+            for feed, given in zip(plan.feeds, inputs, strict=True):
+                for name, tensor in zip(feed.names, given, strict=True):
+                    session.inputs.append((f"input.{session.appends}.{feed.prefix}{name}", tensor))
+        returned = []
+        error_index = -1
+        at = 0
+        try:
+            for feed in plan.feeds:
+                result = feed.call(session, inputs[at])
+                at += 1
+                if feed.returns:
+                    returned.append((feed, result))
+        except MemoryError:
+            raise
+        except Exception as error:
+            error_index = self.reply.error(error)
+            returned = []
+        else:
+            if plan.recurrent:
+                session.folds = list(folds)
+        session.start += count
+        if self.watch:
+            for feed, result in returned:
+                for name, tensor in zip(feed.names, result, strict=False):
+                    session.results.append((f"earlier.{session.appends}.{feed.prefix}{name}", tensor))
+        session.appends += 1
+        return self.observe(session, ",".join(masks), "null", returned, error_index, observer_error)
+
+    def make_inputs(
+        self, session: Session, count: int, numbers: list[int] | None, repeated: bool
+    ) -> tuple[list[list[Any]], tuple[int, ...]]:
+        """The inputs of each feed, and the fold numbers after this append."""
+        plan, start, rows = self.plan, session.start, session.rows
         folds = self.folded(session, count, numbers) if plan.recurrent else ()
-        feeds = []
+        inputs = []
         for feed in plan.feeds:
             if feed.folded:
                 given = [table.take_state(folds, False) for table in feed.tables]
@@ -114,33 +158,8 @@ class Runner:
                 given = [table.take_numbers(wanted, rows, repeated) for table in feed.tables]
             if feed.prepare is not None:
                 given = [feed.prepare(session, tensor) for tensor in given]
-            feeds.append((feed, given))
-        if self.watch:
-            number = session.appends
-            for feed, given in feeds:
-                for name, tensor in zip(feed.names, given, strict=True):
-                    session.inputs.append((f"input.{number}.{feed.prefix}{name}", tensor))
-        returned = []
-        error_index = -1
-        try:
-            for feed, given in feeds:
-                result = feed.call(session, given)
-                if feed.returns:
-                    returned.append((feed, result))
-        except MemoryError:
-            raise
-        except Exception as error:
-            error_index = self.reply.error(error)
-            returned = []
-        else:
-            session.folds = list(folds)
-        session.start += count
-        if self.watch:
-            for feed, result in returned:
-                for name, tensor in zip(feed.names, result, strict=False):
-                    session.results.append((f"earlier.{session.appends}.{feed.prefix}{name}", tensor))
-        session.appends += 1
-        return self.observe(session, ",".join(masks), "null", returned, error_index, observer_error)
+            inputs.append(given)
+        return inputs, folds
 
     def folded(self, session: Session, count: int, numbers: list[int] | None) -> tuple[int, ...]:
         """The fold numbers of all rows after the new tokens."""
@@ -207,65 +226,54 @@ class Runner:
                 observer_error = reply.error(error, "get_seq_length")
         if error_index < 0:
             error_index = observer_error
+        length = ",".join(lengths)
+        head = f"[{0 if error_index < 0 else 1},[{length}],[{masks}],[{length}],{claim},["
         definitions, raw, layers = reply.definitions, reply.raw, session.layers
         entries: list[str] = []
-        addresses: list[int] = []
-        shown: list[Any] = []
-        places: list[int] = []
+        tensors: list[Any] = []  # one for each entry
+        shown: list[Any] = []  # one for each stored tensor, None for one that does not exist
         for name, layer, fetch in plan.stored:
             tensor = fetch(layers[layer])
             shown.append(tensor)
-            places.append(len(entries))
             if tensor is None:
                 continue
             key = (name, tensor.dtype, tensor.shape)
-            index = definitions.get(key)
-            if index is None:
-                index = reply.define(key, tensor)
-            entries.append(str(index))
-            raw.append(raw_bytes(tensor))
-            if plan.addresses:
-                addresses.append(tensor.data_ptr())
+            entries.append(definitions.get(key) or reply.define(key, tensor))
+            tensors.append(tensor)
+            # As `raw_bytes`, written out: the most frequent line of all.
+            raw.append(string_at(tensor.data_ptr(), tensor.nbytes) if tensor.is_contiguous() else raw_bytes(tensor))
+        complete = len(shown) == len(tensors)
         for feed, result in returned:
-            for name, slot, tensor in zip(feed.names, feed.slots, result, strict=False):
-                key = (f"{feed.prefix}returned.{name}", tensor.dtype, tensor.shape)
-                index = definitions.get(key)
-                if index is None:
-                    index = reply.define(key, tensor)
+            for at, tensor in enumerate(result):
+                slot = feed.slots[at]
                 if tensor is shown[slot]:
-                    entries.append(f"[{index},{places[slot]}]")
+                    # What was not stored has no entry, so that entries may lie before their slot.
+                    place = slot if complete else slot - sum(other is None for other in shown[:slot])
+                    pair = (feed.returned_names[at], entries[place], place)
+                    entries.append(definitions.get(pair) or reply.define_same(pair, tensor))
                 else:
-                    entries.append(str(index))
+                    entries.append(reply.index(feed.returned_names[at], tensor))
                     raw.append(raw_bytes(tensor))
-                if plan.addresses:
-                    addresses.append(tensor.data_ptr())
+                tensors.append(tensor)
         if self.watch:
-            self.observe_watched(session, shown, places, entries, addresses)
-        length = ",".join(lengths)
-        more = f",{addresses}" if plan.addresses else ""
-        return (
-            f"[{0 if error_index < 0 else 1},[{length}],[{masks}],[{length}],{claim},"
-            f"[{','.join(entries)}],{error_index}{more}]"
-        )
+            self.observe_watched(session, entries, tensors)
+        if not plan.addresses:
+            return f"{head}{','.join(entries)}],{error_index}]"
+        addresses = ",".join([str(tensor.data_ptr()) for tensor in tensors])
+        return f"{head}{','.join(entries)}],{error_index},[{addresses}]]"
 
-    def observe_watched(
-        self, session: Session, shown: list[Any], places: list[int], entries: list[str], addresses: list[int]
-    ) -> None:
+    def observe_watched(self, session: Session, entries: list[str], tensors: list[Any]) -> None:
         """All inputs and returned tensors of this sequence as they are now."""
-        known = {id(tensor): place for tensor, place in zip(shown, places, strict=True) if tensor is not None}
+        known = {id(tensor): place for place, tensor in reversed(list(enumerate(tensors)))}
         for name, tensor in (*session.inputs, *session.results):
-            key = (name, tensor.dtype, tensor.shape)
-            index = self.reply.definitions.get(key)
-            if index is None:
-                index = self.reply.define(key, tensor)
+            index = self.reply.index(name, tensor)
             place = known.setdefault(id(tensor), len(entries))
             if place != len(entries):
                 entries.append(f"[{index},{place}]")
             else:
-                entries.append(str(index))
+                entries.append(index)
                 self.reply.raw.append(raw_bytes(tensor))
-            if self.plan.addresses:
-                addresses.append(0)
+            tensors.append(tensor)
 
 
 class TransformersSubject:
