@@ -6,6 +6,7 @@ import json
 import os
 import struct
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -110,7 +111,7 @@ class Adapter:
         self,
         variant: str,
         params: dict[str, Any],
-        *sequences: list[list[Any]],
+        *sequences: Sequence[Any],
         numbers: list[list[int] | None] | None = None,
     ) -> list[list[Step]]:
         """Run sequences and read all of their steps."""
