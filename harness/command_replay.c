@@ -8,7 +8,7 @@
 #include "harness/finding.h"
 #include "harness/target.h"
 
-enum { MEMORY_MB = 1024, GROWTH_MB = 48 };
+enum { MEMORY_MB = 1024, GROWTH_MB = 16 };
 
 /* The running subject of the cases before: most cases of one call have the same. */
 typedef struct replaying {

@@ -17,7 +17,7 @@
 #include "reports/result.h"
 #include "reports/summary.h"
 
-enum { PLUGIN_MEMORY_MB = 1024, PLUGIN_GROWTH_MB = 48, PROOF_PLUGIN = 20000, PROOF_PROCESS = 3000 };
+enum { PLUGIN_MEMORY_MB = 1024, PLUGIN_GROWTH_MB = 16, PROOF_PLUGIN = 20000, PROOF_PROCESS = 3000 };
 
 /* The state of a whole run. */
 typedef struct running {

@@ -36,6 +36,7 @@ struct kvc_crew {
     kvc_generator *generator;
     kvc_selection selection;
     int chosen;
+    int hurry;
     kvc_judge *judge;
 };
 
@@ -187,7 +188,7 @@ static void look_after(kvc_crew *crew, member *self)
     }
     if (crew->options.access.plugin == NULL)
         return;
-    if (now - self->tick_ms > crew->options.stall_ms)
+    if (now - self->tick_ms > (crew->hurry ? crew->options.stall_ms / 10 : crew->options.stall_ms))
         self->death = KVC_HUNG;
     if (now - self->look_ms > 5 * LOOK_MS) {
         self->look_ms = now;
@@ -315,6 +316,11 @@ static kvc_crew_result make_ready(kvc_crew *crew, member *self, kvc_error *error
         }
     }
     return KVC_CREW_DONE;
+}
+
+void kvc_crew_hurry(kvc_crew *crew, int hurry)
+{
+    crew->hurry = hurry;
 }
 
 kvc_crew_result kvc_crew_hello(kvc_crew *crew, const cJSON **hello, kvc_error *error)

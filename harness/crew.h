@@ -35,6 +35,8 @@ typedef struct kvc_crew kvc_crew;
 kvc_crew *kvc_crew_open(const kvc_crew_options *options, kvc_error *error);
 /* Ends all processes. */
 void kvc_crew_close(kvc_crew *crew);
+/* Makes the limit for standing still ten times shorter, once a hang is known to be one; or whole again. */
+void kvc_crew_hurry(kvc_crew *crew, int hurry);
 /* The first worker's hello; belongs to the crew. */
 kvc_crew_result kvc_crew_hello(kvc_crew *crew, const cJSON **hello, kvc_error *error);
 /* Chooses a variant for all workers. `generator` is the main process's own of the same choice and must live until the next. */

@@ -6,7 +6,34 @@
 
 #include <cjson/cJSON.h>
 
+#include "reference/values.h"
+
 enum { CELLS_SHOWN = 64, TITLE_SIZE = 640, LIST_SIZE = 160 };
+
+/* How many of the oldest tokens of the log make this fold, or -1. */
+static int32_t fold_length(const kvc_model *model, int32_t fold)
+{
+    int32_t now = 0;
+
+    for (int32_t at = 0; at <= model->length; at++) {
+        if (now == fold)
+            return at;
+        if (at < model->length)
+            now = kvc_value_fold(now, model->token[at].number);
+    }
+    return -1;
+}
+
+/* A fold is shown as the tokens that make it. */
+static void add_folded(cJSON *list, const kvc_model *model, int32_t fold)
+{
+    int32_t count = fold_length(model, fold);
+
+    if (count < 0)
+        cJSON_AddItemToArray(list, cJSON_CreateString("?"));
+    for (int32_t at = 0; at < count && at < CELLS_SHOWN; at++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(model->token[at].number));
+}
 
 /* The tokens of one row that a tensor must hold. */
 static cJSON *expected_row(const kvc_model *model, int slot, const kvc_extent *extent, int row)
@@ -25,7 +52,10 @@ static cJSON *expected_row(const kvc_model *model, int slot, const kvc_extent *e
             break;
         }
         kvc_view_cell(model, slot, extent, at, row, &number, &origin);
-        cJSON_AddItemToArray(list, cJSON_CreateNumber(number));
+        if (extent->kind == KVC_CELL_FOLD)
+            add_folded(list, model, number);
+        else
+            cJSON_AddItemToArray(list, cJSON_CreateNumber(number));
     }
     return list;
 }
@@ -89,7 +119,17 @@ static cJSON *observed_row(const kvc_model *model, int slot, const kvc_extent *e
             cJSON_AddItemToArray(list, cJSON_CreateString("..."));
             break;
         }
-        cJSON_AddItemToArray(list, shown_cell(&cell, cell.known == 1 ? origin_of(model, slot, extent, cell.token, row)
+        if (extent->kind == KVC_CELL_FOLD && cell.known == 1 && cell.row == model->slot[slot].fold_row[row] &&
+            cell.head == head) {
+            add_folded(list, model, cell.token);
+            continue;
+        }
+        if (extent->kind == KVC_CELL_FOLD && cell.known < 0)
+            continue;
+        cJSON_AddItemToArray(list, shown_cell(&cell, cell.known == 1 ? (extent->kind == KVC_CELL_FOLD
+                                                                           ? model->slot[slot].fold_row[row]
+                                                                           : origin_of(model, slot, extent, cell.token,
+                                                                                       row))
                                                                     : -1,
                                               head, place->heads));
     }
@@ -178,11 +218,24 @@ static void add_lengths(cJSON *expected, cJSON *observed, const kvc_model *model
     }
 }
 
-/* "[0, 1]", "(none)" */
-static void list_text(const cJSON *tensors, const char *name, char *out)
+/* The first row in which the two differ; the first row when none does. */
+static int differing_row(const cJSON *expected, const cJSON *observed, const char *name)
+{
+    const cJSON *want = cJSON_GetObjectItemCaseSensitive(expected, name);
+    const cJSON *have = cJSON_GetObjectItemCaseSensitive(observed, name);
+
+    for (int row = 0; row < cJSON_GetArraySize(want) && row < cJSON_GetArraySize(have); row++) {
+        if (!cJSON_Compare(cJSON_GetArrayItem(want, row), cJSON_GetArrayItem(have, row), 1))
+            return row;
+    }
+    return 0;
+}
+
+/* "0, 1", "none" */
+static void list_text(const cJSON *tensors, const char *name, int number, char *out)
 {
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(tensors, name);
-    const cJSON *row = rows != NULL ? rows->child : NULL;
+    const cJSON *row = rows != NULL ? cJSON_GetArrayItem(rows, number) : NULL;
     char *text = row != NULL ? cJSON_PrintUnformatted(row) : NULL;
     size_t used = 0;
 
@@ -269,7 +322,9 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
     char predicate[240];
     char want[LIST_SIZE];
     char have[LIST_SIZE];
+    char in_row[24] = "";
     const char *name;
+    int row;
     int returned = failure->place == KVC_PLACE_RETURNED;
 
     op_text(op, what, sizeof what);
@@ -280,8 +335,12 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
     else if (op->kind != KVC_RESET)
         (void)snprintf(where, sizeof where, " on %d token%s", (int)before, before == 1 ? "" : "s");
     name = tensor_name(model->plan, failure, returned);
-    list_text(cJSON_GetObjectItemCaseSensitive(expected, "tensors"), name, want);
-    list_text(cJSON_GetObjectItemCaseSensitive(observed, "tensors"), name, have);
+    row = differing_row(cJSON_GetObjectItemCaseSensitive(expected, "tensors"),
+                        cJSON_GetObjectItemCaseSensitive(observed, "tensors"), name);
+    list_text(cJSON_GetObjectItemCaseSensitive(expected, "tensors"), name, row, want);
+    list_text(cJSON_GetObjectItemCaseSensitive(observed, "tensors"), name, row, have);
+    if (model->rows > 1)
+        (void)snprintf(in_row, sizeof in_row, " in row %d", row);
     switch ((kvc_place)failure->place) {
     case KVC_PLACE_OUTCOME:
         predicate_of_outcome(expectation, observation, failure, predicate, sizeof predicate);
@@ -299,8 +358,8 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
             (void)snprintf(predicate, sizeof predicate, "%s %s with the %s", returned ? "returns" : "leaves", name,
                            kvc_deviation_text((kvc_deviation)failure->deviation));
         else
-            (void)snprintf(predicate, sizeof predicate, "%s %.60s with tokens %.60s instead of %.60s",
-                           returned ? "returns" : "leaves", name, have, want);
+            (void)snprintf(predicate, sizeof predicate, "%s %.60s with tokens %.60s instead of %.60s%s",
+                           returned ? "returns" : "leaves", name, have, want, in_row);
         break;
     case KVC_PLACE_MASK:
         (void)snprintf(predicate, sizeof predicate, "was announced as %lld tokens from %lld on, other than %.60s",
@@ -335,6 +394,51 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
         (void)snprintf(title, TITLE_SIZE, "%s: %s%s %s", model->plan->variant, what, where, predicate);
 }
 
+static void add_number_or_null(cJSON *list, int64_t number)
+{
+    cJSON_AddItemToArray(list, number == KVC_ABSENT ? cJSON_CreateNull() : cJSON_CreateNumber((double)number));
+}
+
+/* For each layer what was announced before the append, beside what the append then returned. */
+static void add_masks(kvc_judge *judge, const kvc_observation *observation, cJSON *expected, cJSON *observed)
+{
+    const kvc_model *model = kvc_judge_model(judge);
+    cJSON *want = cJSON_AddArrayToObject(expected, "masks");
+    cJSON *have = cJSON_AddArrayToObject(observed, "masks");
+
+    for (int layer = 0; want != NULL && have != NULL && layer < model->plan->layers; layer++) {
+        int64_t width = KVC_ABSENT;
+        int64_t offset = KVC_ABSENT;
+        for (int at = 0; at < model->plan->slots; at++) {
+            const kvc_slot *slot = &model->plan->slot[at];
+            const kvc_tensor *tensor = find_tensor(observation, slot->returned_name);
+            kvc_extent extent;
+            if (slot->layer != layer || slot->view->law != KVC_KEYS || tensor == NULL ||
+                tensor->dims <= slot->tokens_axis || !kvc_view_returned(model, at, &extent))
+                continue;
+            width = tensor->shape[slot->tokens_axis];
+            offset = extent.width >= 0 ? extent.first_min : extent.end - width;
+        }
+        for (int side = 0; side < 2; side++) {
+            cJSON *pair = cJSON_CreateArray();
+            add_number_or_null(pair, side == 0 ? width : observation->mask_length[layer]);
+            add_number_or_null(pair, side == 0 ? offset : observation->mask_offset[layer]);
+            cJSON_AddItemToArray(side == 0 ? want : have, pair);
+        }
+    }
+}
+
+static void add_positions(const kvc_model *model, const kvc_observation *observation, cJSON *expected, cJSON *observed)
+{
+    cJSON *want = cJSON_AddArrayToObject(expected, "positions");
+    cJSON *have = cJSON_AddArrayToObject(observed, "positions");
+
+    for (int layer = 0; want != NULL && have != NULL && layer < model->plan->layers; layer++) {
+        add_number_or_null(want, observation->position[layer] == KVC_ABSENT ? KVC_ABSENT : model->length);
+        add_number_or_null(have, observation->position[layer]);
+    }
+}
+
 void kvc_detail_write(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation,
                       const kvc_failure *failure, char *out, size_t size)
 {
@@ -356,13 +460,17 @@ void kvc_detail_write(kvc_judge *judge, const kvc_op *op, const kvc_observation 
             cJSON_AddStringToObject(observed, "error", text);
         }
         add_lengths(expected, observed, model, observation);
-        add_tensors(expected, observed, model, observation,
-                    op->kind == KVC_APPEND && observation != NULL && observation->outcome == 0);
+        if (failure->deviation != KVC_DIFFERS)
+            add_tensors(expected, observed, model, observation,
+                        op->kind == KVC_APPEND && observation != NULL && observation->outcome == 0 &&
+                        failure->deviation != KVC_DIFFERS);
         if (observation != NULL && op->kind == KVC_APPEND && failure->place == KVC_PLACE_MASK) {
-            cJSON *mask = cJSON_AddArrayToObject(observed, "mask");
-            cJSON_AddItemToArray(mask, cJSON_CreateNumber((double)observation->mask_length[failure->layer]));
-            cJSON_AddItemToArray(mask, cJSON_CreateNumber((double)observation->mask_offset[failure->layer]));
+            add_masks(judge, observation, expected, observed);
         }
+        if (observation != NULL && failure->place == KVC_PLACE_POSITION)
+            add_positions(model, observation, expected, observed);
+        if (observation != NULL && op->kind == KVC_CROP && observation->claim >= 0)
+            cJSON_AddBoolToObject(observed, "claim", observation->claim);
         make_title(judge, op, observation, failure, expected, observed, title);
         cJSON_AddStringToObject(json, "title", title);
         if (!cJSON_PrintPreallocated(json, out, size > 2048 ? (int)size - 1024 : 0, 0))

@@ -7,7 +7,7 @@
 
 #include "harness/case.h"
 
-enum { FLAKY_RUNS = 3 };
+enum { FLAKY_RUNS = 3, DEATHS_MAX = 20 };
 
 typedef struct explorer {
     const kvc_bench *bench;
@@ -38,15 +38,17 @@ void kvc_exploration_clear(kvc_exploration *out)
 }
 
 /* All situations that look like this one in outline are left out for the op. */
-static void exclude_outline(uint8_t table[KVC_SITUATIONS], const kvc_situation *situation)
+static void exclude_outline(uint8_t table[KVC_SITUATIONS], const kvc_failure *failure, const kvc_situation *situation)
 {
-    kvc_situation wanted = kvc_situation_outline(situation);
+    kvc_failure like = *failure;
+    kvc_situation wanted;
 
+    like.situation = *situation;
+    wanted = kvc_failure_outline(&like);
     for (int code = 0; code < KVC_SITUATIONS; code++) {
-        kvc_situation each;
         kvc_situation outline;
-        kvc_situation_from_code(code, &each);
-        outline = kvc_situation_outline(&each);
+        kvc_situation_from_code(code, &like.situation);
+        outline = kvc_failure_outline(&like);
         if (kvc_situation_code(&outline) == kvc_situation_code(&wanted))
             table[code] = 1;
     }
@@ -64,7 +66,10 @@ static void exclude_trigger(explorer *self, const kvc_finding *finding)
     int kind = -1;
 
     if (finding->law == KVC_ALIVE) {
-        exclude_outline(self->exclusions.always[finding->failure.op], &situation);
+        /* The hang was seen again and again while the case was made smaller. */
+        if (finding->failure.deviation == KVC_HUNG)
+            kvc_crew_hurry(self->bench->crew, 1);
+        exclude_outline(self->exclusions.always[finding->failure.op], &finding->failure, &situation);
         return;
     }
     if (finding->params.call != KVC_CALL_POSITION)
@@ -86,7 +91,7 @@ static void exclude_trigger(explorer *self, const kvc_finding *finding)
     }
     kvc_model_close(&model);
     if (kind >= 0 && kind != KVC_RECORD)
-        exclude_outline(self->exclusions.often[kind], &situation);
+        exclude_outline(self->exclusions.often[kind], &finding->failure, &situation);
 }
 
 static int compare_entries(const void *left, const void *right)
@@ -161,6 +166,23 @@ static kvc_crew_result work_up(explorer *self, const kvc_tally_entry *entry, int
     *owner = (int16_t)out->findings++;
     exclude_trigger(self, &out->finding[*owner]);
     return KVC_CREW_DONE;
+}
+
+/* An op that ends the process again and again, wherever the cache stands, is not asked for any more. */
+static void exclude_deadly(explorer *self)
+{
+    for (int at = 0; at < self->out->findings; at++) {
+        const kvc_finding *finding = &self->out->finding[at];
+        if (finding->law != KVC_ALIVE ||
+            (finding->failures < DEATHS_MAX && finding->failure.deviation != KVC_SWELLED))
+            continue;
+        for (int code = 0; code < KVC_SITUATIONS; code++) {
+            kvc_situation situation;
+            kvc_situation_from_code(code, &situation);
+            if (situation.ask == finding->failure.situation.ask)
+                self->exclusions.always[finding->failure.op][code] = 1;
+        }
+    }
 }
 
 /* Takes the failures of a round: known kinds are counted, new ones are worked up, smallest first. */
@@ -328,6 +350,7 @@ static kvc_crew_result run_rounds(explorer *self)
             index = end;
             out->sequences = index;
             result = work_up_round(self);
+            exclude_deadly(self);
         }
         if (self->options->milliseconds > 0 && now_ms() - start >= self->options->milliseconds)
             break;
@@ -378,6 +401,7 @@ kvc_crew_result kvc_explore(const kvc_bench *bench, kvc_generator *generator, co
         self->options = options;
         self->out = out;
         self->error = error;
+        kvc_crew_hurry(bench->crew, 0);
         result = run_rounds(self);
         if (result == KVC_CREW_DONE)
             result = finish_findings(self);

@@ -29,7 +29,8 @@ static void add_laws_of_case(kvc_finding *finding)
     if (finding->params.call != KVC_CALL_POSITION)
         add_law(finding, KVC_CALL);
     for (int at = 0; at + 1 < finding->sequence.count; at++) {
-        if (finding->sequence.op[at].kind == KVC_RESET)
+        /* A buffer that moves does so whatever the cache holds. */
+        if (finding->sequence.op[at].kind == KVC_RESET && finding->failure.place != KVC_PLACE_ADDRESS)
             add_law(finding, KVC_RESET_LAW);
         crop_before |= finding->sequence.op[at].kind == KVC_CROP;
     }
@@ -67,7 +68,7 @@ static uint32_t hash_text(const char *text)
 int kvc_finding_name(const kvc_bench *bench, kvc_finding *finding, kvc_error *error)
 {
     kvc_plan plan;
-    kvc_situation outline = kvc_situation_outline(&finding->failure.situation);
+    kvc_situation outline = kvc_failure_outline(&finding->failure);
     char cause[640];
 
     if (!kvc_plan_make(bench->catalogue, bench->contract, bench->spec, bench->variant, &finding->params, &plan, error))
@@ -84,6 +85,19 @@ int kvc_finding_name(const kvc_bench *bench, kvc_finding *finding, kvc_error *er
     return 1;
 }
 
+/* Whether the same thing is wrong. Of a cache of several layers the layer is no part of it, unless a tensor's content is. */
+static int same_tensor(const kvc_finding *a, const kvc_finding *b)
+{
+    size_t a_length = strlen(a->tensor);
+    size_t b_length = strlen(b->tensor);
+
+    if (a->failure.place == KVC_PLACE_LENGTH || a->failure.place == KVC_PLACE_POSITION) {
+        a_length = strcspn(a->tensor, " ");
+        b_length = strcspn(b->tensor, " ");
+    }
+    return a_length == b_length && memcmp(a->tensor, b->tensor, a_length) == 0;
+}
+
 /* Ops of the same shape do the same kind of thing. */
 static int same_shape(const kvc_op *a, const kvc_op *b)
 {
@@ -95,16 +109,22 @@ static int same_shape(const kvc_op *a, const kvc_op *b)
 
 int kvc_finding_covers(const kvc_finding *finding, const kvc_finding *other)
 {
-    kvc_situation a = kvc_situation_outline(&finding->failure.situation);
-    kvc_situation b = kvc_situation_outline(&other->failure.situation);
+    kvc_situation a = kvc_failure_outline(&finding->failure);
+    kvc_situation b = kvc_failure_outline(&other->failure);
     int found = 0;
 
     if (finding->failure.law != other->failure.law || finding->failure.place != other->failure.place ||
         finding->failure.deviation != other->failure.deviation || finding->failure.op != other->failure.op ||
-        strcmp(finding->tensor, other->tensor) != 0 || a.ask != b.ask ||
+        !same_tensor(finding, other) || a.ask != b.ask ||
         (finding->params.call != KVC_CALL_POSITION && other->params.call == KVC_CALL_POSITION))
         return 0;
-    for (int at = 0; at < other->sequence.count && found < finding->sequence.count; at++)
-        found += same_shape(&finding->sequence.op[found], &other->sequence.op[at]);
+    for (int at = 0; at <= other->sequence.count && found < finding->sequence.count; at++) {
+        /* When recording began matters only where the contract's word on it decides. */
+        while (found < finding->sequence.count && finding->sequence.op[found].kind == KVC_RECORD &&
+               finding->failure.rule != KVC_CONTRACT_UNRECORDED)
+            found++;
+        if (found < finding->sequence.count && at < other->sequence.count)
+            found += same_shape(&finding->sequence.op[found], &other->sequence.op[at]);
+    }
     return found == finding->sequence.count;
 }

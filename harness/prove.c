@@ -129,7 +129,10 @@ static void extend(prover *self, kvc_sequence *sequence, kvc_model *model, int l
             continue;
         sequence->op[sequence->count++] = *op;
         if (last) {
-            kvc_situation outline = kvc_situation_outline(&expectation.situation);
+            kvc_failure here = self->finding->failure;
+            kvc_situation outline;
+            here.situation = expectation.situation;
+            outline = kvc_failure_outline(&here);
             if (kvc_situation_code(&outline) == self->situation &&
                 kvc_ops_compare(sequence->op, (size_t)sequence->count, self->finding->sequence.op,
                                 (size_t)self->finding->sequence.count) < 0) {
@@ -161,7 +164,7 @@ static void extend(prover *self, kvc_sequence *sequence, kvc_model *model, int l
 
 static void prove_once(prover *self)
 {
-    kvc_situation outline = kvc_situation_outline(&self->finding->failure.situation);
+    kvc_situation outline = kvc_failure_outline(&self->finding->failure);
     kvc_sequence sequence = {0};
     kvc_model model;
 

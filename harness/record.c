@@ -123,7 +123,7 @@ static void add_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *fin
     else if (finding->law == KVC_HONEST)
         rule = plan.layer[layer].rules.rule[KVC_CONTRACT_CLAIM];
     if (finding->failure.op == KVC_CROP || finding->law == KVC_CALL || finding->law == KVC_ALIAS ||
-        finding->failure.place == KVC_PLACE_OUTCOME) {
+        finding->failure.deviation == KVC_NOT_REFUSED || finding->failure.deviation == KVC_WRONG_ERROR) {
         cJSON *part = cJSON_AddObjectToObject(json, "rule");
         cJSON_AddStringToObject(part, "name", kvc_rule_name_text(rule->name));
         cJSON_AddStringToObject(part, "value", kvc_rule_value_text(rule, value, sizeof value));
@@ -131,9 +131,17 @@ static void add_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *fin
         cJSON_AddStringToObject(json, "basis", rule->documented ? "documented" : "inferred");
         return;
     }
-    /* No rule of the contract decides: the law itself, and the spec's description of the tensor. */
-    cJSON_AddStringToObject(json, "source", bench->spec->title);
-    cJSON_AddStringToObject(json, "basis", "inferred");
+    /* No rule of the contract decides: what the tensor holds is the spec's word, the rest the law's own. */
+    {
+        const char *source = plan.layer[layer].spec->source;
+        int rests_on_spec = source[0] != '\0' && (finding->failure.place == KVC_PLACE_STORED ||
+                                                  finding->failure.place == KVC_PLACE_RETURNED ||
+                                                  finding->failure.place == KVC_PLACE_ADDRESS ||
+                                                  finding->failure.place == KVC_PLACE_MASK ||
+                                                  finding->failure.place == KVC_PLACE_LENGTH);
+        cJSON_AddStringToObject(json, "source", rests_on_spec ? source : kvc_law_text(finding->law));
+        cJSON_AddStringToObject(json, "basis", rests_on_spec ? "documented" : "inferred");
+    }
 }
 
 cJSON *kvc_record_finding(const kvc_record_run *run, const kvc_bench *bench, const kvc_finding *finding)

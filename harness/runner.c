@@ -6,7 +6,7 @@
 #include "harness/detail.h"
 #include "harness/system.h"
 
-enum { MEMORY_SAMPLE = 16 };
+enum { MEMORY_SAMPLE = 16, MEMORY_ALWAYS_BELOW = 128 };
 
 /* Sequences on their way to the subject. */
 typedef struct flight {
@@ -100,7 +100,7 @@ static int follow(kvc_runner *runner, int sequence)
 {
     uint64_t index = runner->shown->start + (uint64_t)sequence;
     int look = runner->options.growth_limit > 0 &&
-               (runner->evaluating >= 0 || index % MEMORY_SAMPLE == 0);
+               (runner->evaluating >= 0 || index < MEMORY_ALWAYS_BELOW || index % MEMORY_SAMPLE == 0);
 
     runner->started = sequence;
     runner->conforms[sequence] = 1;
@@ -307,6 +307,37 @@ static int contains(const kvc_sequence *sequence, kvc_op_kind kind)
     return 0;
 }
 
+/* The detail of a failure that no single step shows: the op's own observation was as expected. */
+static int describe_difference(kvc_runner *runner, flight *shown, int sequence, const kvc_failure *failure)
+{
+    const kvc_sequence *ops = &shown->sequence[sequence];
+    kvc_observation *seen;
+
+    if (!runner->detail)
+        return 1;
+    runner->detail = 0;
+    if (!kvc_judge_start(runner->judge, &shown->plan, NULL))
+        return 0;
+    for (int at = 0; at < ops->count; at++) {
+        if (!kvc_judge_assume(runner->judge, &ops->op[at]))
+            return 0;
+    }
+    seen = calloc(1, sizeof *seen);
+    if (seen == NULL)
+        return 0;
+    seen->layers = shown->plan.layers;
+    seen->claim = -1;
+    seen->error_kind = seen->error_text = "";
+    for (int layer = 0; layer < KVC_LAYERS_MAX; layer++) {
+        seen->length[layer] = kvc_judge_model(runner->judge)->length;
+        seen->mask_length[layer] = seen->mask_offset[layer] = seen->position[layer] = KVC_ABSENT;
+    }
+    kvc_detail_write(runner->judge, &ops->op[ops->count - 1], seen, failure, runner->options.shared->text,
+                     sizeof runner->options.shared->text);
+    free(seen);
+    return 1;
+}
+
 /*
  * RESUME and CHUNK for states that only the subject can work out: a fresh cache that gets the kept tokens must end the same, in one
  * append and token by token. The model knows the kept tokens without the subject.
@@ -367,7 +398,7 @@ static int compare_with_fresh(kvc_runner *runner, flight *shown, int sequence, k
         return 1;
     }
     record(runner, sequence, &failure);
-    return 1;
+    return describe_difference(runner, shown, sequence, &failure);
 }
 
 static int has_opaque(const kvc_plan *plan)

@@ -46,12 +46,21 @@ static int take_first(shrinker *self, const kvc_params *params)
     candidates *list = self->list;
     int count = list->count;
 
+    /* A case that ends a process costs a process, or a time limit: those are tried one by one. */
+    int deadly = finding->failure.law == KVC_ALIVE;
+
     list->count = 0;
     if (count == 0 || self->result != KVC_CREW_DONE)
         return 0;
-    self->result = kvc_crew_evaluate(self->bench->crew, params, list->sequence, count, list->failed, list->failure,
-                                     self->error);
+    if (!deadly)
+        self->result = kvc_crew_evaluate(self->bench->crew, params, list->sequence, count, list->failed,
+                                         list->failure, self->error);
     for (int at = 0; self->result == KVC_CREW_DONE && at < count; at++) {
+        if (deadly)
+            self->result = kvc_crew_evaluate(self->bench->crew, params, &list->sequence[at], 1, &list->failed[at],
+                                             &list->failure[at], self->error);
+        if (self->result != KVC_CREW_DONE)
+            break;
         if (!list->failed[at] ||
             !kvc_failures_alike(&finding->failure, &finding->params, &finding->sequence, &list->failure[at], params,
                                 &list->sequence[at], 0))

@@ -1,13 +1,20 @@
 #include "harness/tally.h"
 
-kvc_situation kvc_situation_outline(const kvc_situation *situation)
+kvc_situation kvc_failure_outline(const kvc_failure *failure)
 {
-    kvc_situation out = *situation;
+    kvc_situation out = failure->situation;
 
     out.cropped = 0;
-    out.reached = situation->reached >= 2;
+    out.reached = out.reached >= 2;
     if (out.ask == KVC_ASK_ALL)
         out.ask = KVC_ASK_PART;
+    /* What must be refused, or was refused, must be so for any number of tokens. */
+    if (out.ask == KVC_ASK_OVER &&
+        (failure->deviation == KVC_NOT_REFUSED || failure->law == KVC_ATOMIC || failure->deviation == KVC_WRONG_ERROR))
+        out.ask = KVC_ASK_PART;
+    /* Recording is no part of the cause where another rule decides. */
+    if (failure->rule != KVC_CONTRACT_UNRECORDED && failure->deviation == KVC_NOT_REFUSED)
+        out.recording = 0;
     return out;
 }
 
@@ -23,8 +30,8 @@ static int has_reset(const kvc_sequence *sequence)
 int kvc_failures_alike(const kvc_failure *a, const kvc_params *a_params, const kvc_sequence *a_sequence,
                        const kvc_failure *b, const kvc_params *b_params, const kvc_sequence *b_sequence, int strict)
 {
-    kvc_situation a_outline = kvc_situation_outline(&a->situation);
-    kvc_situation b_outline = kvc_situation_outline(&b->situation);
+    kvc_situation a_outline = kvc_failure_outline(a);
+    kvc_situation b_outline = kvc_failure_outline(b);
 
     if (a->law != b->law || a->place != b->place || a->deviation != b->deviation || a->op != b->op ||
         a->slot != b->slot || a->layer != b->layer || a_params->parts != b_params->parts ||

@@ -30,8 +30,8 @@ typedef struct kvc_tally {
  */
 int kvc_failures_alike(const kvc_failure *a, const kvc_params *a_params, const kvc_sequence *a_sequence,
                        const kvc_failure *b, const kvc_params *b_params, const kvc_sequence *b_sequence, int strict);
-/* The situation in outline: what the name of a failure says of it. */
-kvc_situation kvc_situation_outline(const kvc_situation *situation);
+/* The situation of a failure in outline: what its name says of it. */
+kvc_situation kvc_failure_outline(const kvc_failure *failure);
 void kvc_tally_add(kvc_tally *tally, const kvc_failure *failure, const kvc_params *params,
                    const kvc_sequence *sequence, uint64_t index, uint64_t failures);
 

@@ -361,7 +361,7 @@ static int check_rule_params(const kvc_spec *spec, const char *name, kvc_error *
 static int read_spec(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
 {
     static const char *const known[] = {"schema", "subject", "variant", "title",  "ops",   "params", "dtypes",
-                                        "parts",  "layers",  "length",  "claim", "views", "notes",  "since", NULL};
+                                        "parts",  "layers",  "length",  "claim", "views", "notes",  "since", "source", NULL};
     char text[64];
     const cJSON *list;
     const cJSON *item;
@@ -377,6 +377,7 @@ static int read_spec(const cJSON *json, const char *name, kvc_spec *spec, kvc_er
     if (!kvc_json_text(json, name, "subject", spec->subject, sizeof spec->subject, error) ||
         !kvc_json_text(json, name, "variant", spec->variant, sizeof spec->variant, error) ||
         !kvc_json_text(json, name, "title", spec->title, sizeof spec->title, error) ||
+        !kvc_json_text_optional(json, name, "source", spec->source, sizeof spec->source, error) ||
         !read_ops(json, name, spec, error) || !read_params(json, name, spec, error) ||
         !read_dtypes(json, name, spec, error) || !read_boolean(json, name, "length", 1, &spec->length, error) ||
         !read_boolean(json, name, "claim", 0, &spec->claim, error) || !read_parts(json, name, spec, error) || !read_since(json, name, spec, error) ||

@@ -82,6 +82,7 @@ typedef struct kvc_spec {
     char subject[KVC_SPEC_NAME_MAX];
     char variant[KVC_SPEC_NAME_MAX];
     char title[KVC_SPEC_TITLE_MAX];
+    char source[400]; /* where it is written what the variant keeps, or "" */
     unsigned ops;             /* bit 1 << kvc_op_kind */
     unsigned params;          /* bit 1 << index in kvc_param_table */
     int32_t low[KVC_PARAMS];  /* smallest and largest value that is tried */
