@@ -8,7 +8,7 @@
 typedef struct leaked_block {
     struct leaked_block *next;
 } leaked_block;
-enum { LEAKED_SIZE = 64 * 1024 * 1024, PAGE_SIZE_LEAST = 4096 };
+enum { LEAKED_SIZE = (size_t)24 << 20, PAGE_SIZE_LEAST = 4096 };
 
 static const char *variant_name(size_t index) {
     const kvc_builtin_fault *table;
