@@ -208,13 +208,14 @@ static int read_since(const cJSON *json, const char *name, kvc_spec *spec, kvc_e
         return 0;
     }
     for (const cJSON *item = object->child; item != NULL; item = item->next) {
-        if (strlen(item->string) >= sizeof spec->since_name[0] || !kvc_text_is_plain(item->string) ||
-            !kvc_json_text(object, name, item->string, spec->since_version[spec->since],
-                           sizeof spec->since_version[0], error)) {
-            if (error->text[0] == '\0')
-                kvc_error_set(error, "%s: field \"since\": name too long", name);
+        if (strlen(item->string) >= sizeof spec->since_name[0] || !kvc_text_is_plain(item->string)) {
+            kvc_error_set(error, "%s: field \"since\": expected names shorter than %zu bytes", name,
+                          sizeof spec->since_name[0]);
             return 0;
         }
+        if (!kvc_json_text(object, name, item->string, spec->since_version[spec->since],
+                           sizeof spec->since_version[0], error))
+            return 0;
         memcpy(spec->since_name[spec->since], item->string, strlen(item->string) + 1);
         spec->since++;
     }

@@ -1,0 +1,249 @@
+/* Reading specs: good ones, and every kind of damage, which must be told in one line: file, field, expectation. */
+#include "tests/unit/support.h"
+
+#include "reference/spec.h"
+
+static const char good_text[] =
+    "{\"schema\": \"kvconform-spec/1\", \"subject\": \"s\", \"variant\": \"v\", \"title\": \"A test\", \"source\": \"the docs\",\n"
+    " \"ops\": [\"append\", \"crop\", \"record\"],\n"
+    " \"params\": {\"batch\": [1, 3], \"heads\": [1, 2], \"key_dim\": [8, 9], \"window\": [1, 6], \"states\": [1, 2]},\n"
+    " \"dtypes\": [\"float16\", \"float64\"], \"parts\": [\"attention+state\", \"attention\"], \"length\": false, \"claim\": true,\n"
+    " \"since\": {\"state\": \"5.2.0\", \"states\": \"5.3.0\"},\n"
+    " \"views\": [{\"name\": \"keys\", \"salt\": 6, \"law\": \"KEYS\", \"rule\": \"window\", \"part\": \"attention\",\n"
+    "   \"dims\": [\"batch\", \"heads\", \"tokens\", \"key_dim\"], \"returned\": \"window\", \"static\": true, \"keeps\": \"window\"},\n"
+    "  {\"name\": \"states.*\", \"salt\": 0, \"law\": \"STATE\", \"rule\": \"folded\", \"part\": \"state\",\n"
+    "   \"dims\": [\"batch\", \"heads\", \"key_dim\", \"key_dim\"], \"dtype\": \"int64\"}]}";
+
+static int parse(const char *text, kvc_spec *spec, kvc_error *error) {
+    memset(error, 0, sizeof *error);
+    return kvc_spec_parse(text, strlen(text), "file.json", spec, error);
+}
+
+/* The good text with the first `from` replaced. */
+static const char *damaged(const char *from, const char *to) {
+    static char out[8192];
+    const char *at = strstr(good_text, from);
+    cr_assert_not_null(at, "%s", from);
+    (void)snprintf(out, sizeof out, "%.*s%s%s", (int)(at - good_text), good_text, to, at + strlen(from));
+    return out;
+}
+
+Test(spec, good) {
+    kvc_spec spec;
+    kvc_error error;
+    cr_assert(parse(good_text, &spec, &error), "%s", error.text);
+    cr_expect_str_eq(spec.subject, "s");
+    cr_expect_str_eq(spec.variant, "v");
+    cr_expect_str_eq(spec.source, "the docs");
+    cr_expect(kvc_spec_has_op(&spec, KVC_APPEND) && kvc_spec_has_op(&spec, KVC_CROP) && kvc_spec_has_op(&spec, KVC_RECORD));
+    cr_expect_not(kvc_spec_has_op(&spec, KVC_RESET));
+    cr_expect(kvc_spec_uses(&spec, offsetof(kvc_params, window)));
+    cr_expect_not(kvc_spec_uses(&spec, offsetof(kvc_params, kernel)));
+    cr_expect_eq(spec.low[kvc_param_find("window")], 1);
+    cr_expect_eq(spec.high[kvc_param_find("window")], 6);
+    cr_expect_eq(spec.dtypes, 1u << KVC_FLOAT16 | 1u << KVC_FLOAT64);
+    cr_expect_eq(spec.length, 0);
+    cr_expect_eq(spec.claim, 1);
+    cr_expect_eq(spec.parts, 2);
+    cr_expect_eq(spec.part_names, 2);
+    cr_expect_eq(spec.part_mask[0], 3u);
+    cr_expect_eq(spec.part_mask[1], 1u);
+    cr_expect_str_eq(kvc_spec_since(&spec, "state"), "5.2.0");
+    cr_expect_str_eq(kvc_spec_since(&spec, "attention"), "");
+    cr_assert_eq(spec.views, 2);
+    cr_expect_str_eq(spec.view[0].name, "keys");
+    cr_expect_eq(spec.view[0].salt, 6);
+    cr_expect_eq((int)spec.view[0].law, KVC_KEYS);
+    cr_expect_eq((int)spec.view[0].rule, KVC_RULE_WINDOW);
+    cr_expect_eq((int)spec.view[0].returned, KVC_RETURNS_WINDOW);
+    cr_expect(spec.view[0].is_static && spec.view[0].keeps_window && !spec.view[0].numbered && !spec.view[0].integer);
+    cr_expect_str_eq(spec.view[1].name, "states.");
+    cr_expect(spec.view[1].numbered && spec.view[1].integer && !spec.view[1].is_static);
+    cr_expect_eq((int)spec.view[1].returned, KVC_RETURNS_NONE);
+    cr_expect_eq(spec.view[1].part, 1);
+}
+
+Test(spec, what_may_be_left_out) {
+    static const char least[] =
+        "{\"schema\": \"kvconform-spec/1\", \"subject\": \"s\", \"variant\": \"v\", \"title\": \"t\", \"ops\": [\"append\"],"
+        "\"views\": [{\"name\": \"k\", \"salt\": 0, \"law\": \"KEYS\", \"rule\": \"all\", \"dims\": [\"batch\", \"tokens\", \"key_dim\"]}]}";
+    kvc_spec spec;
+    kvc_error error;
+    cr_assert(parse(least, &spec, &error), "%s", error.text);
+    cr_expect_eq(spec.length, 1);
+    cr_expect_eq(spec.claim, 0);
+    cr_expect_eq(spec.parts, 0);
+    cr_expect_eq(spec.layers, 0);
+    cr_expect_eq(spec.dtypes, 1u << KVC_FLOAT32);
+    cr_expect_eq(spec.view[0].part, -1);
+    cr_expect_eq(spec.view[0].keeps_window, 0);
+}
+
+Test(spec, every_rule_dim_and_return) {
+    static const char *const rules[] = {"all",  "window", "last",       "folded",   "fixed", "fixed_window",
+                                        "ring", "blocks", "block_rest", "constant", "opaque"};
+    static const char *const returned[] = {"none", "all", "window", "held_and_new", "held", "buffer", "state"};
+    kvc_spec spec;
+    kvc_error error;
+    char text[2048];
+    for (int rule = 0; rule < KVC_VIEW_RULES; rule++) {
+        for (int back = 0; back < KVC_RETURNED_KINDS; back++) {
+            (void)snprintf(text, sizeof text,
+                           "{\"schema\": \"kvconform-spec/1\", \"subject\": \"s\", \"variant\": \"v\", \"title\": \"t\","
+                           "\"ops\": [\"append\"], \"params\": {\"window\": [1, 2], \"kernel\": [1, 2], \"capacity\": [1, 2],"
+                           "\"block\": [1, 2]}, \"views\": [{\"name\": \"k\", \"salt\": 0, \"law\": \"KEYS\", \"rule\": \"%s\","
+                           "\"dims\": [\"planes\", \"batch\", %s\"index_dim\"], \"returned\": \"%s\"}]}",
+                           rules[rule], rule == KVC_RULE_FOLDED ? "" : "\"tokens\", ", returned[back]);
+            cr_assert(parse(text, &spec, &error), "%s", error.text);
+            cr_expect_eq((int)spec.view[0].rule, rule);
+            cr_expect_eq((int)spec.view[0].returned, back);
+            cr_expect_eq((int)spec.view[0].dim[0], KVC_DIM_PLANES);
+            cr_expect_str_eq(kvc_view_rule_name((kvc_view_rule)rule), rules[rule]);
+        }
+    }
+}
+
+Test(spec, damage) {
+    static const struct {
+        const char *from;
+        const char *to;
+        const char *word; /* what the message must name */
+    } table[] = {
+        {"kvconform-spec/1", "kvconform-spec/2", "schema"},
+        {"\"schema\"", "\"scheme\"", "scheme"},
+        {"\"subject\": \"s\", ", "", "subject"},
+        {"\"subject\": \"s\"", "\"subject\": 7", "subject"},
+        {"\"variant\": \"v\"", "\"variant\": \"\"", "variant"},
+        {"\"title\": \"A test\"", "\"title\": \"A\\ntest\"", "title"},
+        {"\"title\": \"A test\"", "\"title\": null", "title"},
+        {"\"title\": \"A test\"", "\"title\": \"A test\", \"title\": \"B\"", "title"},
+        {"\"source\": \"the docs\"", "\"source\": []", "source"},
+        {"\"source\"", "\"colour\"", "colour"},
+        {"[\"append\", \"crop\", \"record\"]", "[\"crop\"]", "ops"},
+        {"[\"append\", \"crop\", \"record\"]", "[\"append\", \"trim\"]", "ops"},
+        {"[\"append\", \"crop\", \"record\"]", "\"append\"", "ops"},
+        {"[\"append\", \"crop\", \"record\"]", "[\"append\", 3]", "ops"},
+        {"\"window\": [1, 6]", "\"window\": [0, 6]", "window"},
+        {"\"window\": [1, 6]", "\"window\": [6, 1]", "window"},
+        {"\"window\": [1, 6]", "\"window\": [1, 65537]", "window"},
+        {"\"window\": [1, 6]", "\"window\": [1]", "window"},
+        {"\"window\": [1, 6]", "\"window\": 6", "window"},
+        {"\"window\": [1, 6]", "\"window\": [1, 2.5]", "window"},
+        {"\"window\": [1, 6]", "\"windows\": [1, 6]", "windows"},
+        {"\"window\": [1, 6]", "\"window\": [1, 6], \"window\": [1, 6]", "window"},
+        {"\"window\": [1, 6], ", "", "window"},
+        {"\"batch\": [1, 3]", "\"batch\": [1, 9]", "batch"},
+        {"\"batch\": [1, 3]", "\"dtype\": [1, 3]", "dtype"},
+        {"[\"float16\", \"float64\"]", "[\"float16\", \"float8\"]", "dtypes"},
+        {"[\"float16\", \"float64\"]", "[\"int64\"]", "dtypes"},
+        {"[\"float16\", \"float64\"]", "[]", "dtypes"},
+        {"\"parts\": [\"attention+state\", ", "\"parts\": [\"attention++state\", ", "parts"},
+        {"\"parts\": [\"attention+state\", ", "\"parts\": [\"\", ", "parts"},
+        {"\"parts\": [\"attention+state\", ", "\"parts\": [7, ", "parts"},
+        {"\"parts\": [\"attention+state\", ", "\"parts\": [\"attention+a+b+c+d+e+f+g+state\", ", "parts"},
+        {"\"parts\": [\"attention+state\", ", "\"parts\": [\"attention\", ", "state"},
+        {"\"length\": false", "\"length\": \"no\"", "length"},
+        {"\"claim\": true", "\"claim\": 1", "claim"},
+        {"\"since\": {\"state\": \"5.2.0\"", "\"since\": {\"state\": 5.2", "state"},
+        {"\"since\": {\"state\"", "\"since\": {\"abcdefghijabcdefghijabcdefghijabcdefghijabcdefghij\"", "since"},
+        {"\"since\": {\"state\": \"5.2.0\", \"states\": \"5.3.0\"}", "\"since\": [1]", "since"},
+        {"\"views\": [", "\"views\": [3, ", "views"},
+        {"\"name\": \"keys\"", "\"name\": \"\"", "name"},
+        {"\"name\": \"keys\", ", "", "name"},
+        {"\"name\": \"keys\"", "\"name\": \"keys\", \"size\": 3", "size"},
+        {"\"salt\": 6", "\"salt\": 7", "salt"},
+        {"\"salt\": 6", "\"salt\": -1", "salt"},
+        {"\"salt\": 6", "\"salt\": \"6\"", "salt"},
+        {"\"law\": \"KEYS\"", "\"law\": \"CLAMP\"", "law"},
+        {"\"law\": \"KEYS\"", "\"law\": \"keys\"", "law"},
+        {"\"rule\": \"window\"", "\"rule\": \"windows\"", "rule"},
+        {"\"rule\": \"window\"", "\"rule\": 3", "rule"},
+        {"\"rule\": \"window\"", "\"rule\": \"last\"", "last"},
+        {"\"rule\": \"folded\"", "\"rule\": \"all\"", "dims"},
+        {"\"part\": \"attention\"", "\"part\": \"index\"", "index"},
+        {"\"tokens\", ", "", "dims"},
+        {"\"tokens\", ", "\"tokens\", \"tokens\", ", "dims"},
+        {"\"tokens\", ", "\"tokens\", \"cells\", ", "dims"},
+        {"\"tokens\", ", "\"tokens\", 3, ", "dims"},
+        {"\"tokens\", ", "\"tokens\", \"one\", \"one\", \"one\", ", "dims"},
+        {"\"dims\": [\"batch\", \"heads\", \"key_dim\"", "\"dims\": [\"batch\", \"tokens\", \"key_dim\"", "dims"},
+        {"\"returned\": \"window\"", "\"returned\": \"some\"", "returned"},
+        {"\"static\": true", "\"static\": \"yes\"", "static"},
+        {"\"keeps\": \"window\"", "\"keeps\": \"window+1\"", "keeps"},
+        {"\"dtype\": \"int64\"", "\"dtype\": \"float16\"", "dtype"},
+        {"\"views\"", "\"layers\"", "layers"},
+    };
+    for (size_t at = 0; at < sizeof table / sizeof table[0]; at++) {
+        kvc_spec spec;
+        kvc_error error;
+        cr_expect_not(parse(damaged(table[at].from, table[at].to), &spec, &error), "%s -> %s", table[at].from, table[at].to);
+        cr_expect_eq(strncmp(error.text, "file.json: ", 11), 0, "%s -> %s: %s", table[at].from, table[at].to, error.text);
+        cr_expect_not_null(strstr(error.text, table[at].word), "%s -> %s: no \"%s\" in: %s", table[at].from, table[at].to,
+                           table[at].word, error.text);
+        cr_expect_null(strchr(error.text, '\n'));
+    }
+}
+
+Test(spec, no_views_and_no_object) {
+    kvc_spec spec;
+    kvc_error error;
+    cr_expect_not(parse("{\"schema\": \"kvconform-spec/1\", \"subject\": \"s\", \"variant\": \"v\", \"title\": \"t\", \"ops\": [\"append\"]}",
+                        &spec, &error));
+    cr_expect_not_null(strstr(error.text, "views"), "%s", error.text);
+    cr_expect_not(parse("[1]", &spec, &error));
+    cr_expect_not_null(strstr(error.text, "expected an object"), "%s", error.text);
+    cr_expect_not(parse("{", &spec, &error));
+    cr_expect_not_null(strstr(error.text, "not valid JSON"), "%s", error.text);
+}
+
+/* A name in `since` that is too long is told whatever the error held before. */
+Test(spec, stale_error_text) {
+    kvc_spec spec;
+    kvc_error error;
+    const char *text = damaged("\"since\": {\"state\"", "\"since\": {\"abcdefghijabcdefghijabcdefghijabcdefghijabcdefghij\"");
+    memset(&error, 'x', sizeof error);
+    error.text[sizeof error.text - 1] = '\0';
+    cr_expect_not(kvc_spec_parse(text, strlen(text), "file.json", &spec, &error));
+    cr_expect_eq(strncmp(error.text, "file.json: ", 11), 0, "%.40s", error.text);
+}
+
+/* Cut anywhere, and with any byte replaced: an answer, and never more than the buffer is read. */
+Test(spec, cut_and_changed_anywhere) {
+    size_t length = strlen(good_text);
+    for (size_t end = 0; end < length; end++) {
+        char *text = malloc(length);
+        kvc_spec spec;
+        kvc_error error = {""};
+        cr_assert_not_null(text);
+        memcpy(text, good_text, end);
+        cr_expect_not(kvc_spec_parse(text, end, "file.json", &spec, &error), "cut at %zu", end);
+        cr_expect_eq(strncmp(error.text, "file.json: ", 11), 0);
+        memcpy(text, good_text, length);
+        text[end] = '7';
+        error.text[0] = '\0';
+        if (!kvc_spec_parse(text, length, "file.json", &spec, &error)) {
+            cr_expect_eq(strncmp(error.text, "file.json: ", 11), 0, "byte %zu: %s", end, error.text);
+        }
+        free(text);
+    }
+}
+
+Test(spec, shipped) {
+    kvc_catalogue catalogue;
+    read_shipped(&catalogue);
+    cr_expect_geq(catalogue.specs, (size_t)25);
+    for (size_t at = 0; at < catalogue.specs; at++) {
+        const kvc_spec *spec = &catalogue.spec[at];
+        cr_expect(kvc_spec_has_op(spec, KVC_APPEND), "%s", spec->variant);
+        cr_expect(kvc_spec_uses(spec, offsetof(kvc_params, batch)), "%s", spec->variant);
+        cr_expect(spec->views > 0 || spec->layers > 0, "%s", spec->variant);
+        /* Eight channels say which token it is. */
+        cr_expect_geq(spec->low[kvc_param_find("key_dim")], 8, "%s", spec->variant);
+        for (int view = 0; view < spec->views; view++) {
+            for (int other = 0; other < view; other++) {
+                cr_expect_neq(strcmp(spec->view[view].name, spec->view[other].name), 0, "%s", spec->variant);
+            }
+        }
+    }
+    kvc_catalogue_clear(&catalogue);
+}

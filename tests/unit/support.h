@@ -1,0 +1,228 @@
+/* What several unit tests need: the shipped data, plans from small texts, ops in words, and tensors written as token numbers. */
+#ifndef KVC_TESTS_UNIT_SUPPORT_H
+#define KVC_TESTS_UNIT_SUPPORT_H
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/data.h"
+#include "reference/plan.h"
+#include "reference/tensor.h"
+#include "reference/values.h"
+
+/* One rule of a contract, for every variant. `value` is JSON. */
+#define RULE_JSON(rule, value)                                                                                                   \
+    "{\"rule\":\"" rule "\",\"value\":" value ",\"variants\":[\"*\"],\"basis\":\"documented\",\"source\":\"a test\"}"
+#define RULE(rule, value) RULE_JSON(rule, "\"" value "\"")
+/* A rule with the one kind of error that is documented. */
+#define RULE_ERROR(rule, value, error)                                                                                           \
+    "{\"rule\":\"" rule "\",\"value\":\"" value "\",\"errors\":[\"" error                                                        \
+    "\"],\"variants\":[\"*\"],\"basis\":\"documented\",\"source\":\"a test\"}"
+/* A view `[batch, heads, tokens, channels]`. */
+#define VIEW(name, salt, law, rule, dim, more)                                                                                   \
+    "{\"name\":\"" name "\",\"salt\":" salt ",\"law\":\"" law "\",\"rule\":\"" rule                                              \
+    "\",\"dims\":[\"batch\",\"heads\",\"tokens\",\"" dim "\"]" more "}"
+#define KEYS(rule, more) VIEW("keys", "0", "KEYS", rule, "key_dim", more)
+#define VALUES(rule, more) VIEW("values", "1", "VALUES", rule, "value_dim", more)
+#define RETURNED(word) ",\"returned\":\"" word "\""
+
+static inline void read_shipped(kvc_catalogue *catalogue) {
+    char folder[4096];
+    kvc_error error = {""};
+    cr_assert(kvc_data_find(folder, sizeof folder, &error), "%s", error.text);
+    cr_assert(kvc_data_catalogue(folder, catalogue, &error), "%s", error.text);
+}
+
+/* A catalogue of one variant `v` of subject `s` and one contract `c`, from JSON texts of views and rules. */
+typedef struct tiny {
+    kvc_catalogue catalogue;
+    kvc_spec spec;
+    kvc_contract contract;
+    kvc_params params;
+    kvc_plan plan;
+} tiny;
+
+/* The caller sets parameters in `params` and then calls tiny_plan. */
+static inline tiny *tiny_open(const char *views, const char *rules) {
+    static const char spec_format[] =
+        "{\"schema\":\"kvconform-spec/1\",\"subject\":\"s\",\"variant\":\"v\",\"title\":\"of a test\",\"claim\":true,"
+        "\"ops\":[\"append\",\"crop\",\"reset\",\"reorder\",\"select\",\"repeat\",\"record\"],"
+        "\"params\":{\"batch\":[1,3],\"heads\":[1,2],\"key_dim\":[8,9],\"value_dim\":[8,10],\"index_dim\":[8,9],"
+        "\"channels\":[8,9],\"window\":[1,9],\"capacity\":[1,9],\"kernel\":[1,9],\"states\":[1,2],\"block\":[2,4],\"keep\":[0,2]},"
+        "\"dtypes\":[\"float32\",\"float16\",\"bfloat16\",\"float64\"],\"views\":[%s]}";
+    static const char contract_format[] =
+        "{\"schema\":\"kvconform-contract/1\",\"id\":\"c\",\"subject\":\"s\",\"from\":\"1\",\"rules\":[%s]}";
+    static char text[8192];
+    kvc_error error = {""};
+    tiny *out = calloc(1, sizeof *out);
+    cr_assert_not_null(out);
+    int length = snprintf(text, sizeof text, spec_format, views);
+    cr_assert(kvc_spec_parse(text, (size_t)length, "spec", &out->spec, &error), "%s", error.text);
+    length = snprintf(text, sizeof text, contract_format, rules);
+    cr_assert(kvc_contract_parse(text, (size_t)length, "contract", &out->contract, &error), "%s", error.text);
+    out->catalogue = (kvc_catalogue){1, &out->spec, 1, &out->contract};
+    out->params = kvc_params_standard();
+    return out;
+}
+
+static inline void tiny_plan(tiny *self) {
+    kvc_error error = {""};
+    cr_assert(kvc_plan_make(&self->catalogue, &self->contract, &self->spec, "v", &self->params, &self->plan, &error), "%s",
+              error.text);
+}
+
+static inline void tiny_close(tiny *self) {
+    kvc_contract_clear(&self->contract);
+    free(self);
+}
+
+/* `append 3`, `crop -1`, `reorder 1 0`, `reset`. */
+static inline kvc_op op_of(const char *text) {
+    char name[16];
+    int used = 0;
+    kvc_op op = {0};
+    kvc_op_kind kind = KVC_APPEND;
+    cr_assert_eq(sscanf(text, "%15s%n", name, &used), 1);
+    cr_assert(kvc_op_parse_name(name, &kind), "%s", text);
+    op.kind = (uint8_t)kind;
+    for (const char *rest = text + used; *rest != '\0';) {
+        char *end = NULL;
+        long number = strtol(rest, &end, 10);
+        cr_assert_neq(end, rest, "%s", text);
+        if (kind == KVC_REORDER || kind == KVC_SELECT) {
+            op.rows[op.count++] = (uint8_t)number;
+        } else {
+            op.n = (int32_t)number;
+        }
+        rest = end;
+    }
+    return op;
+}
+
+/* Bytes for the tensors of a test; freed together. */
+typedef struct arena {
+    size_t used;
+    unsigned char byte[1 << 18];
+} arena;
+
+/* The cells of one row of a tensor in words. */
+typedef struct cells {
+    int count;
+    struct {
+        int32_t number;
+        int row;
+        int head; /* -1: the head it stands in */
+        char kind; /* 't' a token, '0' zeros, '?' of no token */
+    } cell[64];
+} cells;
+
+static inline const char *read_cells(const char *text, int row, cells *out) {
+    out->count = 0;
+    while (*text != '\0' && *text != '|') {
+        if (*text == ' ') {
+            text++;
+            continue;
+        }
+        char *end = NULL;
+        int at = out->count++;
+        out->cell[at].row = row;
+        out->cell[at].head = -1;
+        out->cell[at].number = 0;
+        out->cell[at].kind = *text == '-' ? '0' : *text == '?' ? '?' : 't';
+        if (out->cell[at].kind != 't') {
+            text++;
+            continue;
+        }
+        out->cell[at].number = (int32_t)strtol(text, &end, 10);
+        cr_assert_neq(end, text, "%s", text);
+        if (*end == '@') {
+            out->cell[at].row = (int)strtol(end + 1, &end, 10);
+        }
+        if (*end == '^') {
+            out->cell[at].head = (int)strtol(end + 1, &end, 10);
+        }
+        text = end;
+    }
+    return *text == '|' ? text + 1 : text;
+}
+
+static inline int64_t axis_size(const kvc_plan *plan, kvc_dim dim, int64_t rows, int64_t tokens) {
+    switch (dim) {
+    case KVC_DIM_BATCH:
+        return rows;
+    case KVC_DIM_HEADS:
+        return plan->params.heads;
+    case KVC_DIM_TOKENS:
+        return tokens;
+    case KVC_DIM_ONE:
+        return 1;
+    case KVC_DIM_PLANES:
+        return KVC_PLANES;
+    case KVC_DIM_KEY:
+        return plan->params.key_dim;
+    case KVC_DIM_VALUE:
+        return plan->params.value_dim;
+    case KVC_DIM_INDEX:
+        return plan->params.index_dim;
+    case KVC_DIM_CHANNELS:
+        return plan->params.channels;
+    }
+    return 0;
+}
+
+/*
+ * A tensor of a plan's slot. One row after another, separated by `|`: `0 1 2@1` are tokens 0, 1 and token 2 of row 1, `2^1` is
+ * of head 1, `-` are zeros, `?` are elements that belong to no token. All rows have as many cells as the first.
+ */
+static inline kvc_tensor tensor_of(arena *memory, const kvc_plan *plan, int slot, const char *text) {
+    const kvc_slot *place = &plan->slot[slot];
+    kvc_tensor tensor = {.name = place->name, .dims = place->view->dims, .dtype = (int32_t)place->dtype};
+    size_t size = kvc_dtype_size(place->dtype);
+    cells row[KVC_ROWS_MAX];
+    int64_t rows = 0;
+    int64_t elements = 1;
+    do {
+        text = read_cells(text, (int)rows, &row[rows]);
+        rows++;
+    } while (*text != '\0');
+    for (int axis = 0; axis < tensor.dims; axis++) {
+        tensor.shape[axis] = axis_size(plan, place->view->dim[axis], rows, row[0].count);
+        elements *= tensor.shape[axis];
+    }
+    unsigned char *data = memory->byte + memory->used;
+    cr_assert_leq(memory->used + (size_t)elements * size, sizeof memory->byte);
+    memory->used += ((size_t)elements * size + 15) / 16 * 16;
+    tensor.data = data;
+    for (int64_t index = 0; index < elements; index++) {
+        int64_t rest = index;
+        int64_t coordinate[KVC_DIMS_MAX] = {0};
+        int channel = 0;
+        for (int axis = tensor.dims - 1; axis >= 0; axis--) {
+            coordinate[axis] = rest % tensor.shape[axis];
+            rest /= tensor.shape[axis];
+        }
+        for (int axis = 0; axis < tensor.dims; axis++) {
+            if (place->view->dim[axis] >= KVC_DIM_KEY) {
+                channel = channel * (int)tensor.shape[axis] + (int)coordinate[axis];
+            }
+        }
+        int64_t at = place->tokens_axis >= 0 ? coordinate[place->tokens_axis] : 0;
+        const cells *line = &row[coordinate[place->batch_axis]];
+        int head = place->heads_axis >= 0 ? (int)coordinate[place->heads_axis] : 0;
+        int64_t value = 0;
+        if (line->cell[at].kind == 't') {
+            head = line->cell[at].head >= 0 ? line->cell[at].head : head;
+            value = place->dtype == KVC_INT64
+                        ? kvc_value_integer(line->cell[at].number, line->cell[at].row, head)
+                        : kvc_value(place->salt, line->cell[at].number, line->cell[at].row, head, channel);
+        } else if (line->cell[at].kind == '?') {
+            value = place->dtype == KVC_INT64 ? -5 : 11;
+        }
+        kvc_value_store(place->dtype, value, data + (size_t)index * size);
+    }
+    return tensor;
+}
+
+#endif
