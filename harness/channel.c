@@ -29,6 +29,7 @@ struct kvc_channel {
     size_t in_used;
     size_t in_taken; /* bytes at the front that were handed out */
     size_t in_room;
+    int64_t looked_ms; /* when its memory was last looked at */
     char end[64];
 };
 
@@ -68,6 +69,8 @@ static int start(kvc_channel *channel, kvc_error *error)
         return 0;
     }
     if (channel->pid == 0) {
+        /* A worker that is killed has no time to end its subject. */
+        kvc_die_with_parent();
         /* Its own group, so that whatever it starts can be ended with it; Ctrl-C reaches it through kvconform alone. */
         (void)setpgid(0, 0);
         if (dup2(to[0], 0) >= 0 && dup2(from[1], 1) >= 0) {
@@ -257,6 +260,17 @@ static int read_some(kvc_channel *channel)
     return 1;
 }
 
+/* Looks now and then, also at a process that always answers at once. */
+static int has_swelled(kvc_channel *channel)
+{
+    int64_t now = now_ms();
+
+    if (channel->options->memory_limit == 0 || channel->pid <= 0 || now - channel->looked_ms < LOOK_MS)
+        return 0;
+    channel->looked_ms = now;
+    return kvc_memory_use((int)channel->pid) > channel->options->memory_limit;
+}
+
 /* Waits until something can be read, writing meanwhile. KVC_DROVE: there is more, or the end. */
 static kvc_drive wait_for_more(kvc_channel *channel, int64_t until, kvc_error *error)
 {
@@ -283,6 +297,11 @@ static kvc_drive wait_for_more(kvc_channel *channel, int64_t until, kvc_error *e
             kvc_error_set(error, "%s: poll: %s", channel->options->command[0], strerror(errno));
             return KVC_DRIVE_BAD;
         }
+        if (has_swelled(channel)) {
+            kvc_error_set(error, "%s: passed its memory limit", channel->options->command[0]);
+            end_process(channel, 0);
+            return KVC_DRIVE_SWELLED;
+        }
         if (count > 0 && ready[0].revents != 0) {
             if (!read_some(channel)) {
                 kvc_error_set(error, "not enough memory");
@@ -290,23 +309,29 @@ static kvc_drive wait_for_more(kvc_channel *channel, int64_t until, kvc_error *e
             }
             return KVC_DROVE;
         }
-        if (count == 0 && channel->options->memory_limit > 0 && channel->pid > 0 &&
-            kvc_memory_use((int)channel->pid) > channel->options->memory_limit) {
-            kvc_error_set(error, "%s: passed its memory limit", channel->options->command[0]);
-            end_process(channel, 0);
-            return KVC_DRIVE_SWELLED;
-        }
     }
 }
 
-static kvc_drive at_end(kvc_channel *channel, kvc_error *error)
+/* The output ended. `awaited` are the bytes of data that were to come, 0 for a line. */
+static kvc_drive at_end(kvc_channel *channel, size_t awaited, kvc_error *error)
 {
-    end_process(channel, 1);
-    if (strcmp(channel->end, "exit status 127") == 0)
+    int alive = !wait_end(channel, GRACE_MS);
+
+    end_process(channel, 0);
+    if (alive) {
+        kvc_error_set(error, "%s: closed its output before it answered", channel->options->command[0]);
+    } else if (channel->in_used > channel->in_taken && strncmp(channel->end, "exit", 4) == 0) {
+        /* A program that ends by itself within a reply did the ops before; one that is killed may have lost what it wrote. */
+        kvc_error_set(error, "%s: ended (%s) in the middle of a reply, %zu bytes%s after its beginning",
+                      channel->options->command[0], channel->end, channel->in_used - channel->in_taken,
+                      awaited > 0 ? " of data" : "");
+        return KVC_DRIVE_BAD;
+    } else if (strcmp(channel->end, "exit status 127") == 0) {
         kvc_error_set(error, "%s: cannot be started: is it there, and executable?", channel->options->command[0]);
-    else
+    } else {
         kvc_error_set(error, "%s: ended (%s) before it answered", channel->options->command[0],
                       kvc_channel_end_text(channel));
+    }
     return KVC_DRIVE_CRASHED;
 }
 
@@ -344,7 +369,7 @@ kvc_drive kvc_channel_read_line(kvc_channel *channel, size_t limit, int timeout_
         }
         looked = channel->in_used;
         if (channel->from < 0)
-            return at_end(channel, error);
+            return at_end(channel, 0, error);
         drive = wait_for_more(channel, until, error);
         if (drive != KVC_DROVE)
             return drive;
@@ -359,8 +384,14 @@ kvc_drive kvc_channel_read_bytes(kvc_channel *channel, size_t length, int timeou
     while (channel->in_used - channel->in_taken < length) {
         kvc_drive drive;
         if (channel->from < 0)
-            return at_end(channel, error);
+            return at_end(channel, length, error);
         drive = wait_for_more(channel, until, error);
+        if (drive == KVC_DRIVE_HUNG) {
+            /* All ops of the reply are done: this is no matter of the subject. */
+            kvc_error_set(error, "%s: a reply that stops after %zu of %zu bytes of data", channel->options->command[0],
+                          channel->in_used - channel->in_taken, length);
+            return KVC_DRIVE_BAD;
+        }
         if (drive != KVC_DROVE)
             return drive;
     }

@@ -11,6 +11,7 @@
 #include "harness/progress.h"
 #include "harness/record.h"
 #include "harness/target.h"
+#include "reference/utf8.h"
 #include "reports/file.h"
 #include "reports/html.h"
 #include "reports/markdown.h"
@@ -66,6 +67,7 @@ static void write_json(running *self)
         self->internal = 1;
         return;
     }
+    kvc_utf8_repair(text);
     (void)write_text(self, "result.json", text, strlen(text));
     cJSON_free(text);
 }

@@ -1,6 +1,7 @@
 #include "harness/crew.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,9 @@ static int start_member(kvc_crew *crew, member *self, kvc_error *error)
         kvc_error_set(error, "no socket: %s", strerror(errno));
         return 0;
     }
+    /* A subject that outlives its worker must not hold the socket, or the worker's end would not be heard. */
+    (void)fcntl(pair[0], F_SETFD, FD_CLOEXEC);
+    (void)fcntl(pair[1], F_SETFD, FD_CLOEXEC);
     (void)fflush(NULL);
     for (int attempt = 0; (self->pid = fork()) < 0 && attempt < START_TRIES; attempt++)
         (void)poll(NULL, 0, 50 << attempt);

@@ -96,6 +96,12 @@ int kvc_reply_check_hello(const cJSON *json, kvc_error *error)
                           KVC_SPEC_NAME_MAX);
             return 0;
         }
+        for (const cJSON *other = item->next; other != NULL; other = other->next) {
+            if (cJSON_IsString(other) && strcmp(other->valuestring, item->valuestring) == 0) {
+                kvc_error_set(error, "%s: field \"variants\": \"%.60s\" stands twice", where, item->valuestring);
+                return 0;
+            }
+        }
     }
     item = cJSON_GetObjectItemCaseSensitive(json, "environment");
     if (!cJSON_IsObject(item)) {

@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "reference/utf8.h"
+
 void kvc_error_set(kvc_error *error, const char *format, ...)
 {
     va_list arguments;
@@ -16,4 +18,5 @@ void kvc_error_set(kvc_error *error, const char *format, ...)
         if (byte < 0x20 || byte == 0x7f)
             *at = ' ';
     }
+    kvc_utf8_repair(error->text);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reference/utf8.h"
+
 /* Depth is counted before parsing, so that a hostile file never reaches the parser's recursion. */
 static int depth_is_bounded(const char *text, size_t length)
 {
@@ -39,6 +41,10 @@ int kvc_json_parse(const char *text, size_t length, const char *name, cJSON **ou
     *out = NULL;
     if (memchr(text, '\0', length) != NULL) {
         kvc_error_set(error, "%s: holds a zero byte, expected JSON text", name);
+        return 0;
+    }
+    if (kvc_utf8_valid(text, length) < length) {
+        kvc_error_set(error, "%s: not UTF-8 at byte %zu", name, kvc_utf8_valid(text, length));
         return 0;
     }
     if (!depth_is_bounded(text, length)) {

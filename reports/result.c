@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reference/utf8.h"
 #include "reports/file.h"
 
 /* Number of the line in which text[offset] stands, from 1. */
@@ -110,6 +111,7 @@ int kvc_result_write_file(const char *path, const cJSON *result, char *error, si
         return -1;
     }
     size_t length = strlen(text);
+    kvc_utf8_repair(text); /* a command line may hold any bytes */
     text[length] = '\n'; /* in place of the NUL, which nothing needs any more */
     int written = kvc_report_file_write(path, text, length + 1, error, error_size);
     cJSON_free(text);
