@@ -25,8 +25,10 @@ typedef struct running {
     const kvc_session *session;
     cJSON *result;
     kvc_progress progress;
+    int ran; /* variants that conform or have findings */
     int findings;
     int not_run;
+    int not_covered;
     int internal;
     int interrupted;
 } running;
@@ -152,6 +154,7 @@ static void run_variant(running *self, kvc_crew *crew, const kvc_spec *spec, kvc
     if (result == KVC_CREW_DONE) {
         result = kvc_explore(&bench, generator, &explore, &exploration, &error);
         self->findings |= exploration.findings > 0;
+        self->ran++;
         run->status = exploration.findings > 0 ? "findings" : "conforms";
         if (result == KVC_CREW_FAILED) {
             if (exploration.findings == 0)
@@ -247,6 +250,7 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
         entry.variant = variants[at];
         spec = kvc_catalogue_spec(session->catalogue, run.subject, variants[at]);
         if (spec == NULL || contract == NULL) {
+            self->not_covered = 1;
             entry.status = "not covered";
             entry.reason = spec == NULL ? "no spec says what this variant keeps" : "no contract covers this version";
             (void)add(self, &entry);
@@ -438,7 +442,9 @@ int kvc_command_run(const kvc_session *session)
     for (int at = 0; at < options->words && status == 0 && !self.interrupted && !self.internal; at++)
         status = run_target(&self, options->word[at]);
     self.interrupted |= *session->stop != 0;
-    finish(&self);
+    /* A wrong command line gets its one line only, unless something ran before it was noticed. */
+    if (status == 0 || cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(self.result, "runs")) > 0)
+        finish(&self);
     cJSON_Delete(self.result);
     if (status != 0)
         return status;
@@ -446,5 +452,8 @@ int kvc_command_run(const kvc_session *session)
         return KVC_EXIT_INTERRUPTED;
     if (self.internal)
         return KVC_EXIT_INTERNAL;
-    return self.findings ? KVC_EXIT_FINDINGS : self.not_run ? KVC_EXIT_NOT_RUN : KVC_EXIT_CONFORMS;
+    if (self.findings)
+        return KVC_EXIT_FINDINGS;
+    /* Nothing was judged: that must not look like success. */
+    return self.not_run || (self.ran == 0 && self.not_covered) ? KVC_EXIT_NOT_RUN : KVC_EXIT_CONFORMS;
 }

@@ -7,7 +7,7 @@
 
 #include "harness/crew.h"
 
-enum { JOBS_STANDARD_MAX = 8 };
+enum { JOBS_STANDARD_MAX = 8, BUDGET_TIME_MAX = 1000000 /* seconds or minutes */ };
 
 static const char help_text[] =
     "kvconform: conformance tests for the KV caches of LLM runtimes\n"
@@ -83,22 +83,21 @@ static int read_budget(const char *text, kvc_options *options, kvc_error *error)
     char digits[32];
     uint64_t number;
     char unit = length > 0 ? text[length - 1] : '\0';
+    int timed = unit == 's' || unit == 'm';
+    int good = length > 0 && length < sizeof digits;
 
-    if (unit == 's' || unit == 'm') {
-        if (length > sizeof digits) {
-            kvc_error_set(error, "--budget: \"%.60s\": expected a number of sequences, or a time such as 30s or 5m", text);
-            return 0;
-        }
-        memcpy(digits, text, length - 1);
-        digits[length - 1] = '\0';
-        if (!read_number(digits, "--budget", 1, 1000000, &number, error))
-            return 0;
-        options->milliseconds = (int64_t)number * (unit == 's' ? 1000 : 60000);
-        options->sequences = UINT64_MAX / 4;
-        return 1;
+    if (good) {
+        memcpy(digits, text, length);
+        digits[timed ? length - 1 : length] = '\0';
+        good = read_number(digits, "--budget", 1, timed ? BUDGET_TIME_MAX : UINT64_MAX / 4, &number, error);
     }
-    options->milliseconds = 0;
-    return read_number(text, "--budget", 1, UINT64_MAX / 4, &options->sequences, error);
+    if (!good) {
+        kvc_error_set(error, "--budget: \"%.60s\": expected a number of sequences, or a time such as 30s or 5m", text);
+        return 0;
+    }
+    options->milliseconds = timed ? (int64_t)number * (unit == 's' ? 1000 : 60000) : 0;
+    options->sequences = timed ? UINT64_MAX / 4 : number;
+    return 1;
 }
 
 static int read_seconds(const char *text, int *milliseconds, kvc_error *error)
