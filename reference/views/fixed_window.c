@@ -22,14 +22,13 @@ static kvc_verdict crop(const kvc_model *model, int slot, const kvc_expectation 
     if (held == 0 || asked->removed == 0 || asked->target == 0)
         return KVC_DO;
     *rule = kvc_slot_rule(model, slot, KVC_CONTRACT_UNRECORDED);
-    /* One token less than the buffer is enough to go on with, when it is given back exactly. */
-    return kvc_larger(0, asked->target - (cells(model) - 1)) >= held ? KVC_EITHER : KVC_MUST_REFUSE;
+    /* One token less than the buffer is enough to go on with, when it is given back exactly; of one cell that is none. */
+    return cells(model) == 1 || kvc_larger(0, asked->target - (cells(model) - 1)) >= held ? KVC_EITHER : KVC_MUST_REFUSE;
 }
 
 static void cropped(kvc_model *model, int slot, const kvc_expectation *asked)
 {
-    if (asked->target == 0)
-        model->slot[slot].held = 0;
+    model->slot[slot].held = asked->target == 0 ? 0 : kvc_smaller(model->slot[slot].held, asked->target);
 }
 
 static void stored(const kvc_model *model, int slot, kvc_extent *extent)

@@ -12,10 +12,10 @@ static void appended(kvc_model *model, int slot)
 static kvc_verdict crop(const kvc_model *model, int slot, const kvc_expectation *asked,
                         const kvc_contract_rule **rule)
 {
-    if (model->slot[slot].held == 0 || asked->removed == 0)
+    if (model->slot[slot].held == 0 || asked->removed == 0 || asked->target == 0)
         return KVC_DO;
     *rule = kvc_slot_rule(model, slot, KVC_CONTRACT_UNRECORDED);
-    return asked->target == 0 ? KVC_EITHER : KVC_MUST_REFUSE;
+    return KVC_MUST_REFUSE;
 }
 
 static void cropped(kvc_model *model, int slot, const kvc_expectation *asked)

@@ -31,7 +31,8 @@ static kvc_verdict crop(const kvc_model *model, int slot, const kvc_expectation 
     if (asked->target == 0 || kvc_larger(0, asked->target - kept(model)) >= model->slot[slot].held)
         return KVC_DO;
     *rule = unrecorded;
-    return KVC_MUST_REFUSE;
+    /* A window of one token keeps nothing between calls: nothing that is needed can be gone. */
+    return kept(model) == 0 ? KVC_EITHER : KVC_MUST_REFUSE;
 }
 
 static void cropped(kvc_model *model, int slot, const kvc_expectation *asked)
