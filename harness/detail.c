@@ -328,6 +328,12 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
     int returned = failure->place == KVC_PLACE_RETURNED;
 
     op_text(op, what, sizeof what);
+    if (model->plan->params.call != KVC_CALL_POSITION) {
+        size_t used = strlen(what);
+        (void)snprintf(what + used, sizeof what - used, " called by %s", kvc_call_name(model->plan->params.call));
+        for (char *at = what + used; *at != '\0'; at++)
+            *at = *at == '_' ? ' ' : *at;
+    }
     if (expectation->situation.held == 0)
         (void)snprintf(where, sizeof where, " on a cache that was never used");
     else if (expectation->situation.held == 1)

@@ -78,7 +78,11 @@ int kvc_finding_name(const kvc_bench *bench, kvc_finding *finding, kvc_error *er
     add_laws_of_case(finding);
     name_tensor(&plan, finding);
     (void)kvc_situation_text(&finding->failure.situation, finding->situation, sizeof finding->situation);
-    (void)snprintf(cause, sizeof cause, "%s|%s|%s|%s|%d|%s", bench->variant, kvc_law_name(finding->law),
+    if (finding->law == KVC_CALL)
+        (void)snprintf(cause, sizeof cause, "%s|CALL|%s|%s", bench->variant, kvc_call_name(finding->params.call),
+                       kvc_op_name((kvc_op_kind)finding->failure.op));
+    else
+        (void)snprintf(cause, sizeof cause, "%s|%s|%s|%s|%d|%s", bench->variant, kvc_law_name(finding->law),
                    finding->tensor, kvc_op_name((kvc_op_kind)finding->failure.op), kvc_situation_code(&outline),
                    kvc_deviation_text((kvc_deviation)finding->failure.deviation));
     (void)snprintf(finding->id, sizeof finding->id, "%s-%08x", kvc_law_name(finding->law), (unsigned)hash_text(cause));
@@ -104,7 +108,19 @@ static int same_shape(const kvc_op *a, const kvc_op *b)
     int a_sign = (a->n > 0) - (a->n < 0);
     int b_sign = (b->n > 0) - (b->n < 0);
 
+    int a_batch = a->kind == KVC_REORDER || a->kind == KVC_SELECT || a->kind == KVC_REPEAT;
+    int b_batch = b->kind == KVC_REORDER || b->kind == KVC_SELECT || b->kind == KVC_REPEAT;
+
+    if (a_batch && b_batch)
+        return 1;
     return a->kind == b->kind && ((a->kind != KVC_CROP && a->kind != KVC_RECORD) || a_sign == b_sign);
+}
+
+/* A way of calling that does not work is one fault for each op, whatever the op was asked for. */
+static int same_call(const kvc_finding *finding, const kvc_finding *other)
+{
+    return finding->law == KVC_CALL && other->law == KVC_CALL && finding->params.call == other->params.call &&
+           finding->failure.op == other->failure.op;
 }
 
 int kvc_finding_covers(const kvc_finding *finding, const kvc_finding *other)
@@ -113,7 +129,16 @@ int kvc_finding_covers(const kvc_finding *finding, const kvc_finding *other)
     kvc_situation b = kvc_failure_outline(&other->failure);
     int found = 0;
 
-    if (finding->failure.law != other->failure.law || finding->failure.place != other->failure.place ||
+    if (same_call(finding, other))
+        return 1;
+    /* A buffer that an op moves is moved whatever the cache holds. */
+    if (finding->failure.place == KVC_PLACE_ADDRESS && other->failure.place == KVC_PLACE_ADDRESS &&
+        finding->failure.op == other->failure.op && same_tensor(finding, other))
+        return 1;
+    /* The same wrong state may break an earlier law in one situation and a later one in another. */
+    if (finding->failure.law > other->failure.law ||
+        (finding->failure.law != other->failure.law && finding->failure.rule == KVC_CONTRACT_UNRECORDED) ||
+        finding->failure.place != other->failure.place ||
         finding->failure.deviation != other->failure.deviation || finding->failure.op != other->failure.op ||
         !same_tensor(finding, other) || a.ask != b.ask ||
         (finding->params.call != KVC_CALL_POSITION && other->params.call == KVC_CALL_POSITION))

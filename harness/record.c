@@ -221,7 +221,13 @@ static void add_coverage(cJSON *entry, const kvc_exploration *exploration)
 static void add_unreached(cJSON *entry, const kvc_exploration *exploration)
 {
     cJSON *list = cJSON_AddArrayToObject(entry, "unreached");
+    const kvc_finding *most = NULL;
 
+    /* The finding that ended most sequences stands in the way of most. */
+    for (int at = 0; at < exploration->findings; at++) {
+        if (most == NULL || exploration->finding[at].failures > most->failures)
+            most = &exploration->finding[at];
+    }
     for (int op = 0; op < KVC_OP_KINDS; op++) {
         for (int code = 0; code < KVC_SITUATIONS; code++) {
             kvc_situation situation;
@@ -233,7 +239,7 @@ static void add_unreached(cJSON *entry, const kvc_exploration *exploration)
             kvc_situation_from_code(code, &situation);
             cJSON_AddStringToObject(row, "op", kvc_op_name((kvc_op_kind)op));
             cJSON_AddStringToObject(row, "situation", kvc_situation_text(&situation, text, sizeof text));
-            cJSON_AddStringToObject(row, "because", exploration->findings > 0 ? exploration->finding[0].id : "");
+            cJSON_AddStringToObject(row, "because", most != NULL ? most->id : "");
             cJSON_AddItemToArray(list, row);
         }
     }

@@ -188,6 +188,8 @@ void kvc_model_expect(const kvc_model *model, const kvc_op *op, kvc_expectation 
         return;
     case KVC_RECORD:
         out->rule = model->plan->rules.rule[KVC_CONTRACT_RECORD];
+        /* Recording ends as runtimes end it: after a crop has given back what was recorded. */
+        out->unspecified = op->n == 0 && model->recording && model->used && !model->cropped;
         return;
     }
     out->rule = model->plan->rules.rule[KVC_CONTRACT_CROP];
@@ -212,7 +214,7 @@ static int commit_append(kvc_model *model, int32_t count)
     if (!model->used)
         model->recording_since_first = model->recording;
     for (int32_t at = 0; at < count; at++) {
-        static const kvc_token fresh = {0, {0, 1, 2, 3, 4, 5, 6, 7}};
+        static const kvc_token fresh = {0, {0, 1, 2, 3, 4, 5, 6}};
         kvc_token *token = &model->token[model->length + at];
         *token = fresh;
         token->number = kvc_model_number(model, at);

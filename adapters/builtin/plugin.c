@@ -332,7 +332,7 @@ static const kvc_refusal *find_rows(const kvc_cache *cache, const kvc_op *op, ui
 
 static const kvc_refusal *run_rows(kvc_cache *cache, const kvc_op *op) {
     uint8_t rows[KVC_ROWS_MAX];
-    uint8_t same[KVC_ROWS_MAX] = {0, 1, 2, 3, 4, 5, 6, 7};
+    uint8_t same[KVC_ROWS_MAX] = {0, 1, 2, 3, 4, 5, 6};
     int32_t count = 0;
     for (int32_t i = 0; i < cache->layers; i++) {
         if (op->kind != KVC_REORDER && !cache->layer[i].info->selects) {

@@ -88,6 +88,7 @@ class Plan:
     stored: list[tuple[str, int, Fetch]] = field(default_factory=list)
     lengths: list[Callable[[Session], Any] | None] = field(default_factory=list)
     masks: list[Callable[[Session, int], Any] | None] = field(default_factory=list)
+    positions: list[Callable[[Session], Any]] = field(default_factory=list)
     ops: dict[str, Callable[[Session, Any], Any]] = field(default_factory=dict)
     addresses: bool = False
     recurrent: bool = False
@@ -202,6 +203,8 @@ class PlanMaker:
         if "attention" in parts:
             plan.lengths.append(self.length_reader(index, through))
             plan.masks.append(self.mask_reader(index, through))
+            if through and hasattr(load_class("transformers.cache_utils", "Cache"), "get_query_offset"):
+                plan.positions.append(position_reader(index))
         else:
             plan.lengths.append(None)
             plan.masks.append(None)
@@ -379,6 +382,11 @@ def linear_cache(cache: Any) -> Any:
     """Reads the linear layer of a MiniMaxCache; an empty list stands for none."""
     held = cache.linear_cache
     return held[0] if held and isinstance(held[0], torch.Tensor) else None
+
+
+def position_reader(index: int) -> Callable[[Session], Any]:
+    """The position that a container announces for the next query of a layer. Layers by themselves announce none."""
+    return lambda session: session.target.get_query_offset(index)
 
 
 def positions_call(index: int) -> Call:

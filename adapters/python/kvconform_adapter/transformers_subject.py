@@ -185,12 +185,13 @@ class Runner:
                 raise
             except Exception as error:
                 observer_error = self.reply.error(error, "is_croppable")
-        elif name in ("reorder", "select"):
-            if any(row >= session.rows for row in argument) or (name == "reorder" and len(argument) != session.rows):
-                raise RequestError(f'field "sequences": {name} {list(argument)} does not fit {session.rows} rows')
-        elif name == "repeat" and session.rows * argument > ROWS_MAX:
-            raise RequestError(f'field "sequences": a batch may have at most {ROWS_MAX} rows')
         try:
+            # An op on rows comes out of step when the subject refused an earlier one: the call cannot be made then.
+            if name in ("reorder", "select"):
+                if any(row >= session.rows for row in argument) or (name == "reorder" and len(argument) != session.rows):
+                    raise IndexError(f"{name} {list(argument)} does not fit {session.rows} rows")  # noqa: TRY301
+            elif name == "repeat" and session.rows * argument > ROWS_MAX:
+                raise IndexError(f"a batch may have at most {ROWS_MAX} rows")  # noqa: TRY301
             self.plan.ops[name](session, argument)
         except MemoryError:
             raise
@@ -227,7 +228,15 @@ class Runner:
         if error_index < 0:
             error_index = observer_error
         length = ",".join(lengths)
-        head = f"[{0 if error_index < 0 else 1},[{length}],[{masks}],[{length}],{claim},["
+        position = ""
+        if plan.positions:
+            try:
+                position = ",".join([str(int(read(session))) for read in plan.positions])
+            except MemoryError:
+                raise
+            except Exception as error:
+                error_index = reply.error(error, "get_query_offset") if error_index < 0 else error_index
+        head = f"[{0 if error_index < 0 else 1},[{length}],[{masks}],[{position}],{claim},["
         definitions, raw, layers = reply.definitions, reply.raw, session.layers
         entries: list[str] = []
         tensors: list[Any] = []  # one for each entry
