@@ -471,7 +471,7 @@ static int judge_refused(kvc_judge *judge, const kvc_op *op, const kvc_observati
     if (change) {
         if (found) {
             kvc_failure_add(failure, KVC_ATOMIC);
-            failure->also |= 1u << changed.law & ~(1u << failure->law);
+            failure->also |= (1u << changed.law | changed.also) & ~(1u << failure->law);
         } else {
             *failure = changed;
             kvc_failure_add(failure, KVC_ATOMIC);
@@ -528,7 +528,7 @@ int kvc_judge_step(kvc_judge *judge, const kvc_op *op, const kvc_observation *ob
     failure->step = judge->step++;
     failure->op = op->kind;
     failure->situation = judge->expectation.situation;
-    failure->rule = judge->expectation.rule->name;
+    failure->rule = (int32_t)judge->expectation.rule->name;
     sort_tensors(judge, observation, &other);
     result = observation->outcome != 0 ? judge_refused(judge, op, observation, other, failure)
                                        : judge_done(judge, op, observation, failure);
@@ -561,7 +561,7 @@ void kvc_judge_died(kvc_judge *judge, const kvc_op *op, kvc_deviation how, kvc_f
     failure->step = judge->step;
     failure->op = op->kind;
     failure->situation = judge->expectation.situation;
-    failure->rule = judge->expectation.rule->name;
+    failure->rule = (int32_t)judge->expectation.rule->name;
     (void)kvc_model_commit(&judge->model, op, &judge->expectation,
                            judge->expectation.verdict == KVC_MUST_REFUSE);
 }
