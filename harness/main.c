@@ -1,7 +1,10 @@
 /* kvconform: conformance tests for the KV caches of LLM runtimes. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/commands.h"
 #include "harness/data.h"
@@ -30,6 +33,20 @@ static void catch_signals(void)
     (void)sigaction(SIGTERM, &action, NULL);
     action.sa_handler = SIG_IGN;
     (void)sigaction(SIGPIPE, &action, NULL);
+}
+
+/*
+ * Standard streams that the caller has closed: no pipe or file of ours may take their numbers. What is opened in their place
+ * fails when it is used, as a closed one does; only complaints go nowhere.
+ */
+static void hold_standard_streams(void)
+{
+    static const int modes[3] = {O_WRONLY, O_RDONLY, O_RDWR};
+
+    for (int stream = 0; stream < 3; stream++) {
+        if (fcntl(stream, F_GETFD) < 0 && errno == EBADF && open("/dev/null", modes[stream]) != stream)
+            _exit(KVC_EXIT_INTERNAL);
+    }
 }
 
 static int run_verb(const kvc_options *options, int argc, char **argv)
@@ -79,6 +96,7 @@ int main(int argc, char **argv)
     kvc_error error = {""};
     int status = KVC_EXIT_CONFORMS;
 
+    hold_standard_streams();
     catch_signals();
     if (!kvc_options_parse(argc, argv, &options, &error)) {
         kvc_complain(error.text);
@@ -91,9 +109,10 @@ int main(int argc, char **argv)
         status = run_verb(&options, argc, argv);
     }
     kvc_options_clear(&options);
-    if (fflush(stdout) != 0 && status == KVC_EXIT_CONFORMS) {
+    if (fflush(stdout) != 0 || ferror(stdout)) {
         kvc_complain("standard output cannot be written");
-        status = KVC_EXIT_INTERNAL;
+        if (status != KVC_EXIT_USAGE && status != KVC_EXIT_INTERRUPTED)
+            status = KVC_EXIT_INTERNAL;
     }
     return status;
 }
