@@ -129,13 +129,16 @@ static int run_case(replaying *self, const char *path, const kvc_case *item)
     for (size_t at = 0; names != NULL && names[at] != NULL; at++)
         listed |= strcmp(names[at], item->variant) == 0;
     if (names == NULL || contract == NULL || bench.spec == NULL) {
-        kvc_error_set(&error, "%s: no contract or no spec for %s %s", path, subject, version);
+        kvc_error_set(&error, "no contract or no spec for %s %s", subject, version);
     } else if (!listed) {
         (void)printf("%s: absent: %s %s has no %s\n", path, subject, version, item->variant);
         status = 0;
-    } else if (kvc_plan_make(catalogue, contract, bench.spec, item->variant, &item->params, &plan, &error) &&
-               kvc_sequence_is_valid(&plan, &item->sequence, &error) &&
-               (generator = kvc_generator_open(catalogue, contract, bench.spec, item->variant, version, names, 1,
+    } else if (!kvc_plan_make(catalogue, contract, bench.spec, item->variant, &item->params, &plan, &error) ||
+               !kvc_sequence_is_valid(&plan, &item->sequence, &error)) {
+        /* On the version that it names, a case that cannot be is a damaged one; on another it may just not be possible there. */
+        if (session->options->target == NULL && session->options->python == NULL)
+            status = KVC_EXIT_USAGE;
+    } else if ((generator = kvc_generator_open(catalogue, contract, bench.spec, item->variant, version, names, 1,
                                                KVC_HOSTILE, &error)) != NULL) {
         (void)snprintf(selection.subject, sizeof selection.subject, "%s", subject);
         (void)snprintf(selection.version, sizeof selection.version, "%s", version);
@@ -151,8 +154,11 @@ static int run_case(replaying *self, const char *path, const kvc_case *item)
             status = 0;
         }
     }
-    if (status != 0)
-        kvc_complain(error.text[0] != '\0' ? error.text : "not enough memory");
+    if (status != 0) {
+        kvc_error told;
+        kvc_error_set(&told, "%s: %s", path, error.text[0] != '\0' ? error.text : "not enough memory");
+        kvc_complain(told.text);
+    }
     kvc_generator_close(generator);
     free(names);
     return status;
@@ -194,7 +200,10 @@ int kvc_command_replay(const kvc_session *session)
 
     if (session->options->contract != NULL &&
         kvc_catalogue_contract_by_id(session->catalogue, session->options->contract) == NULL) {
-        kvc_complain("--contract: no such contract; kvconform list contracts shows them");
+        kvc_error error;
+        kvc_error_set(&error, "--contract \"%.60s\": no such contract; kvconform list contracts shows them",
+                      session->options->contract);
+        kvc_complain(error.text);
         return KVC_EXIT_USAGE;
     }
     self.target = malloc(sizeof *self.target);

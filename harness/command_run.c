@@ -60,6 +60,29 @@ static int make_folder(running *self, const char *path)
     return 0;
 }
 
+/* Whether a file can be written there, told before hours of running rather than after. */
+static int check_json(const char *path)
+{
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    size_t length = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
+    kvc_error error;
+
+    if (strcmp(path, "-") == 0 || access(path, W_OK) == 0)
+        return 1;
+    if (length < sizeof folder) {
+        memcpy(folder, slash == NULL ? "." : path, length);
+        folder[length] = '\0';
+        if (access(folder, W_OK | X_OK) == 0)
+            return 1;
+    } else {
+        errno = ENAMETOOLONG;
+    }
+    kvc_error_set(&error, "--json %.300s: cannot be written: %s", path, strerror(errno));
+    kvc_complain(error.text);
+    return 0;
+}
+
 static void write_json(running *self)
 {
     char *text = cJSON_Print(self->result);
@@ -193,9 +216,9 @@ static int is_listed(const char *const *variants, const char *name)
 static int matches(const kvc_target *target, const char *variant)
 {
     /* Caches that are broken on purpose run only when they are asked for. */
-    if (target->variant[0] == '\0')
-        return strchr(variant, '+') == NULL;
-    return fnmatch(target->variant, variant, 0) == 0;
+    if (strchr(variant, '+') != NULL && strchr(target->variant, '+') == NULL)
+        return 0;
+    return target->variant[0] == '\0' || fnmatch(target->variant, variant, 0) == 0;
 }
 
 static const kvc_contract *find_contract(running *self, kvc_record_run *run)
@@ -426,6 +449,8 @@ int kvc_command_run(const kvc_session *session)
             return parsed == KVC_TARGET_BAD ? KVC_EXIT_USAGE : KVC_EXIT_INTERNAL;
         }
     }
+    if (options->json != NULL && !check_json(options->json))
+        return KVC_EXIT_USAGE;
     if (options->report != NULL) {
         char cases[4096];
         int length = snprintf(cases, sizeof cases, "%s/cases", options->report);

@@ -1,0 +1,63 @@
+# A report folder and the cases in it, run again.
+command -v python3 >/dev/null || skip 'no python3'
+schema=$KVC_TOP/reports/schemas/kvconform-result-1.schema.json
+valid() { python3 -B "$KVC_TOP/tests/command_line/json_schema.py" "$schema" "$1"; }
+# Names of findings, and what they say, may change.
+masked() { sed -e 's/\([A-Z]\)-[0-9a-f]\{8\}/\1-ID/' -e '/^  [a-z]*[+_a-z]*: /s/: .*/: .../' -e '/^  \(expected\|observed\) /d'; }
+kvconform run builtin:full+zero_empties builtin:window+reset_stops_recording builtin:layers+container_skips_last builtin:ring \
+  --budget 2000 --report out >summary || echo "exit $?"
+grep '^report:' summary
+find out -type f | sort | masked
+try valid out/result.json
+grep -q '</html>' out/report.html || fail 'report.html is cut'
+[ "$(find out/cases -name '*.json' | wc -l)" -eq "$(grep -c '^  id: ' summary)" ] || fail 'not one case for each finding'
+# Every case shows its fault again, and none on the correct cache.
+kvconform replay out/cases/*.json >replayed || echo "exit $?"
+masked <replayed
+for case in out/cases/*.json; do
+  sed 's/\("variant":.*"[a-z_]*\)+[a-z_]*"/\1"/' "$case" >right.json
+  kvconform replay right.json | grep -q ': conforms on builtin 1$' || fail "does not conform: $(cat right.json)"
+done
+# Cases written by hand need little.
+cat >hand.json <<'END'
+{"schema": "kvconform-case/1", "subject": "builtin", "variant": "full", "ops": [["append", 2], ["crop", -1], ["reset"]]}
+END
+try kvconform replay hand.json
+kvconform replay hand.json out/cases/ZERO-*.json >/dev/null || echo "with a finding: exit $?"
+# Damaged cases: the others are still run, and the exit status is 2.
+first=$(echo out/cases/ZERO-*.json)
+head -c 100 "$first" >cut.json
+sed 's/"append"/"apend"/' hand.json >op.json
+sed 's/2\]/2.5]/' hand.json >fraction.json
+sed 's/"builtin"/"nobody"/' hand.json >subject.json
+sed 's/, \["reset"\]/, ["reorder", [1, 0]]/' hand.json >rows.json
+sed 's/, \["reset"\]/, ["record", 1]/' hand.json >record.json
+sed 's/"ops"/"params": {"key_dim": 4000000000}, "ops"/' hand.json >large.json
+sed 's/"ops"/"paramz": {}, "ops"/' hand.json >field.json
+sed 's/case\/1/case\/2/' hand.json >schema.json
+printf '%0200d' 0 | tr 0 '[' >deep.json
+printf '{"schema": "\377"}' >bytes.json
+: >empty.json
+for name in cut op fraction subject rows record large field schema deep bytes empty; do
+  try kvconform replay "$name.json"
+done
+try kvconform replay op.json hand.json
+try kvconform replay hand.json --target vllm
+try kvconform replay hand.json --contract nobody
+# Every op that is cut off somewhere is told, and nothing crashes.
+size=$(wc -c <hand.json)
+at=0
+while [ "$at" -lt "$((size - 2))" ]; do
+  head -c "$at" hand.json >part.json
+  status=0
+  kvconform replay part.json >/dev/null 2>complaint || status=$?
+  [ "$status" -eq 2 ] && [ "$(wc -l <complaint)" -eq 1 ] || fail "the first $at bytes: exit $status, $(cat complaint)"
+  at=$((at + 7))
+done
+# Places that cannot be written are told before anything runs.
+: >file
+try kvconform run builtin:full --budget 100 --report file
+try kvconform run builtin:full --budget 100 --report nowhere/out
+try kvconform run builtin:full --budget 100 --json nowhere/result.json
+# A folder that is there is used again.
+try kvconform run builtin:ring --budget 100 --report out
