@@ -194,6 +194,9 @@ const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc
     } else {
         kvc_random random = kvc_random_for(generator->seed, generator->variant, block ^ 0x5bd1e995u);
         params = kvc_choice_random(&generator->choice, &random);
+        /* A window of one token is legal, but no model decodes with it. */
+        if (generator->profile == KVC_ASSISTED && params.window == 1)
+            params.window = 2;
     }
     generator->plan_block = UINT64_MAX;
     if (!kvc_plan_make(generator->catalogue, generator->contract, generator->spec, generator->variant, &params,

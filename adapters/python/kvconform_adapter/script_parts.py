@@ -132,6 +132,16 @@ def attempt(text, call):
         print(f"    {{name}}: {{seen(name, tensor)}}")
 '''
 
+COUNTERS = '''\
+def counters(cache):
+    # What the layers count by themselves.
+    ends = ("cumulative_length", "cumulative_length_int")
+    return [
+        {name: int(value) for name, value in vars(layer).items() if name.endswith(ends) and value is not None}
+        for layer in getattr(cache, "layers", [cache])
+    ]
+'''
+
 ADDRESSES = '''\
 def addresses():
     """Where the stored tensors lie in memory."""

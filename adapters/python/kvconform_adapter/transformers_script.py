@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kvconform_adapter.request import Op, Params, RequestError, ScriptRequest
-from kvconform_adapter.script_parts import ADDRESSES, COMPARE, HELPERS, LAW_CHECKS, OBSERVE, PREAMBLE, WATCHED
+from kvconform_adapter.script_parts import ADDRESSES, COMPARE, COUNTERS, HELPERS, LAW_CHECKS, OBSERVE, PREAMBLE, WATCHED
 from kvconform_adapter.transformers_caches import (
     DYNAMIC_CACHE,
     MINIMAX,
@@ -123,6 +123,8 @@ class Writer:
         blocks = ["\n".join(self.make_cache()), "\n".join(self.make_observers()), OBSERVE.format(axes=self.axes())]
         if self.request.law == "ADDRESS":
             blocks.append(ADDRESSES)
+        if self.request.law == "ATOMIC":
+            blocks.append(COUNTERS)
         if self.request.law == "ALIAS":
             blocks.append(WATCHED)
         if self.request.law not in ("ADDRESS", "ALIAS"):
@@ -419,6 +421,8 @@ class Writer:
         law = self.request.law
         if law == "ADDRESS":
             return ["before = addresses()"]
+        if law == "ATOMIC":
+            return [f"counted = counters({self.target})"]
         if law == "MASK" and op[0] == "append":
             return [f"announced = masks({op[1]})"]
         if law == "HONEST":
@@ -448,7 +452,7 @@ class Writer:
                     "# Only a call that is refused must leave everything as it was.",
                     'if outcome == "refused":',
                 ]
-                compared += inner or ["    pass"]
+                compared += [*inner, f'    compare("counters", counted, counters({self.target}))']
             lines += compared
             if law == "HONEST":
                 lines += [
