@@ -1,6 +1,7 @@
 """Adapters that are broken on purpose: broken.py FAULT. Each is the small correct one with one thing wrong.
 
-Most faults change the bytes of a reply, the last ones the subject itself. `broken.py` alone lists them.
+Most faults change the bytes of a reply, the last ones the subject itself. `broken.py` alone lists them; words behind the
+fault are not read.
 """
 
 from __future__ import annotations
@@ -202,6 +203,6 @@ STEP = ("crashes", "exits", "hangs", "hangs_busy", "swells", "length_off", "tens
 
 if __name__ == "__main__":
     known = [*HELLO, *RUN, *STEP]
-    if len(sys.argv) != 2 or sys.argv[1] not in known:
+    if len(sys.argv) < 2 or sys.argv[1] not in known:
         sys.exit("usage: broken.py " + " | ".join(known))
     Broken(sys.argv[1]).serve()

@@ -1,0 +1,64 @@
+# Ctrl-C ends a run with what was found until then; whatever ends the program, no process of it stays behind.
+command -v python3 >/dev/null || skip 'no python3'
+schema=$KVC_TOP/reports/schemas/kvconform-result-1.schema.json
+export PYTHONDONTWRITEBYTECODE=1
+
+# Waits up to ten seconds until a command succeeds.
+soon() {
+  turn=0
+  until "$@"; do
+    turn=$((turn + 1))
+    [ "$turn" -lt 100 ] || return 1
+    sleep 0.1
+  done
+}
+# Workers are children of the program and have its command line, so that a mark in it finds them.
+seen() { ps -A -o stat= -o args= | grep -v '^Z' | grep -F "$1" | grep -v grep >left; }
+gone() { ! seen "$1"; }
+started() { seen "$1" && [ "$(wc -l <left)" -ge "$2" ]; }
+# A shell that runs a job in the background lets it ignore SIGINT; python does not.
+start() { exec python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' "$@"; }
+command -v ps >/dev/null || skip 'no ps'
+
+# What was found before is in the result, and is on disk as soon as a variant is done.
+for signal in INT TERM; do
+  mark=mark-$signal-$$
+  start kvconform run builtin:full+zero_empties builtin:full --budget 2s --jobs 2 --json "$mark.json" --report "$mark" >output 2>&1 &
+  soon eval 'ls "$mark"/cases/ZERO-*.json 2>/dev/null' >/dev/null || fail "$signal: it found nothing: $(cat output)"
+  kill -"$signal" $!
+  status=0
+  wait $! || status=$?
+  [ "$status" -eq 130 ] || fail "$signal: exit status $status: $(cat output)"
+  soon gone "$mark" || fail "$signal left behind: $(cat left)"
+  python3 -B "$KVC_TOP/tests/command_line/json_schema.py" "$schema" "$mark.json" >/dev/null || fail "$signal: the result is not valid"
+  grep -q '"interrupted":.*true' "$mark.json" || fail "$signal: the result does not say so"
+  grep -q '"id":.*"ZERO-' "$mark.json" || fail "$signal: the finding is lost"
+  grep -q '</html>' "$mark/report.html" || fail "$signal: no report"
+  echo "$signal: 130"
+done
+
+# Killed: nothing can be written, but nothing stays.
+mark=mark-KILL-$$
+start kvconform run builtin --budget 60s --jobs 2 --json "$mark.json" >output 2>&1 &
+soon started "$mark" 3 || fail "it did not start: $(cat output)"
+kill -KILL $!
+wait $! 2>/dev/null || :
+soon gone "$mark" || fail "KILL left behind: $(cat left)"
+[ ! -e "$mark.json" ] || fail 'KILL: half a result'
+echo 'KILL: gone'
+
+# Subjects that are processes go too, also those that hang and ignore signals.
+for fault in hangs hangs_busy never_answers_signals; do
+  for signal in INT KILL; do
+    mark=mark-$fault-$signal-$$
+    start kvconform run "exec:python3 $KVC_TOP/tests/adapters/broken.py $fault $mark" --variant full --jobs 2 --timeout 60 >output 2>&1 &
+    soon started "broken.py $fault $mark" 5 || fail "$fault: it did not start: $(cat output left)"
+    sleep 0.5
+    kill -"$signal" $!
+    status=0
+    wait $! 2>/dev/null || status=$?
+    [ "$signal" = KILL ] || [ "$status" -eq 130 ] || fail "$fault: exit status $status"
+    soon gone "$mark" || fail "$fault, $signal left behind: $(cat left)"
+  done
+  echo "$fault: gone"
+done
