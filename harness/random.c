@@ -31,7 +31,7 @@ uint32_t kvc_random_below(kvc_random *random, uint32_t limit)
 
 int32_t kvc_random_between(kvc_random *random, int32_t low, int32_t high)
 {
-    return high <= low ? low : low + (int32_t)kvc_random_below(random, (uint32_t)(high - low) + 1);
+    return high <= low ? low : (int32_t)(low + (int64_t)kvc_random_below(random, (uint32_t)high - (uint32_t)low + 1u));
 }
 
 int kvc_random_one_in(kvc_random *random, uint32_t odds)
