@@ -70,8 +70,10 @@ static void add_run(const kvc_summary *summary, const kvc_report_run *run, size_
         const cJSON *exhaustive = cJSON_GetObjectItemCaseSensitive(run->json, "exhaustive");
         kvc_text_add(out, ", ");
         kvc_model_add_plural(out, (uint64_t)kvc_json_number(run->json, "sequences"), "sequence", "sequences");
-        kvc_text_add(out, ", all up to ");
-        kvc_model_add_plural(out, (uint64_t)kvc_json_number(exhaustive, "size"), "op", "ops");
+        if (kvc_json_number(exhaustive, "size") > 0) {
+            kvc_text_add(out, ", all up to ");
+            kvc_model_add_plural(out, (uint64_t)kvc_json_number(exhaustive, "size"), "op", "ops");
+        }
     } else if (*kvc_json_string(run->json, "reason") != '\0') {
         kvc_text_add(out, ": ");
         kvc_text_add_terminal_short(out, kvc_json_string(run->json, "reason"), TITLE_COLUMNS);

@@ -55,7 +55,7 @@
         "A crop of a cache that was used and is empty again aborts the process.") \
     ROW(full, hangs_on_second_zero, HANGS_ON_SECOND_ZERO, ALIVE, "The second crop(0) in a row never returns.") \
     ROW(full, leaks_memory, LEAKS_MEMORY, ALIVE, \
-        "Every op takes 40 MiB and does not give them back before the cache is closed.") \
+        "Every append takes 40 MiB and does not give them back before the cache is closed.") \
     ROW(indexed, over_removal_index_left, OVER_REMOVAL_INDEX_LEFT, CLAMP, \
         "Removing more than there is empties keys and values, and slices the index keys with a negative length.") \
     ROW(indexed, over_removal_leaves_stale, OVER_REMOVAL_LEAVES_STALE, CLAMP, \

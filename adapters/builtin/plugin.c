@@ -396,7 +396,7 @@ static void run_cache(kvc_cache *cache, const kvc_op *op, const int32_t *numbers
         out->mask_length[i] = KVC_ABSENT;
         out->mask_offset[i] = KVC_ABSENT;
     }
-    if (cache->fault == KVC_FAULT_LEAKS_MEMORY) {
+    if (cache->fault == KVC_FAULT_LEAKS_MEMORY && op->kind == KVC_APPEND) {
         leak(cache);
     }
     const kvc_refusal *refusal = run_op(cache, op, numbers, out);
