@@ -57,6 +57,14 @@ Test(json, zero_bytes) {
     refuse("[1]\0", 4, "zero byte");
 }
 
+Test(json, not_utf8) {
+    refuse("[\"\xff\"]", 5, "not UTF-8");
+    refuse("[\"\xc3\"]", 5, "not UTF-8");
+    refuse("[\"\xed\xa0\x80\"]", 7, "not UTF-8");
+    refuse("[\"\xc0\x80\"]", 6, "not UTF-8");
+    cJSON_Delete(parse("[\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"]"));
+}
+
 Test(json, text_after_the_end) {
     refuse("{} {}", 5, "after the end");
     refuse("[1] x", 5, "after the end");
