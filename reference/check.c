@@ -25,7 +25,8 @@ int64_t kvc_tensor_elements(const kvc_tensor *tensor)
         return -1;
     for (int axis = 0; axis < tensor->dims; axis++) {
         int64_t size = tensor->shape[axis];
-        if (size < 0 || size > ELEMENTS_MAX || (size > 0 && count > ELEMENTS_MAX / size))
+        /* Both factors are at most 2^30. */
+        if (size < 0 || size > ELEMENTS_MAX || count * size > ELEMENTS_MAX)
             return -1;
         count *= size;
     }
@@ -45,6 +46,13 @@ static strides find_strides(const kvc_slot *slot, const kvc_tensor *tensor)
     strides out = {0, 0, 0, 0};
     int64_t step = 1;
 
+    if (slot->in_lanes) {
+        out.channel = slot->channel_axis >= 0;
+        out.cell = slot->channels;
+        out.head = out.cell * tensor->shape[slot->tokens_axis];
+        out.row = out.head * slot->heads;
+        return out;
+    }
     for (int axis = tensor->dims - 1; axis >= 0; axis--) {
         if (axis == slot->batch_axis)
             out.row = step;
@@ -62,43 +70,13 @@ static strides find_strides(const kvc_slot *slot, const kvc_tensor *tensor)
 }
 
 /* Every axis but the tokens' has the right size. */
-static int shape_is_right(const kvc_plan *plan, const kvc_slot *slot, int32_t rows, const kvc_tensor *tensor)
+static int shape_is_right(const kvc_slot *slot, int32_t rows, const kvc_tensor *tensor)
 {
-    const kvc_view_spec *view = slot->view;
-
-    if (tensor->dims != view->dims)
+    if (tensor->dims != slot->view->dims)
         return 0;
-    for (int axis = 0; axis < view->dims; axis++) {
-        int64_t want = -1;
-        switch (view->dim[axis]) {
-        case KVC_DIM_BATCH:
-            want = rows;
-            break;
-        case KVC_DIM_HEADS:
-            want = plan->params.heads;
-            break;
-        case KVC_DIM_TOKENS:
-            continue;
-        case KVC_DIM_ONE:
-            want = 1;
-            break;
-        case KVC_DIM_PLANES:
-            want = KVC_PLANES;
-            break;
-        case KVC_DIM_KEY:
-            want = plan->params.key_dim;
-            break;
-        case KVC_DIM_VALUE:
-            want = plan->params.value_dim;
-            break;
-        case KVC_DIM_INDEX:
-            want = plan->params.index_dim;
-            break;
-        case KVC_DIM_CHANNELS:
-            want = plan->params.channels;
-            break;
-        }
-        if (tensor->shape[axis] != want)
+    for (int axis = 0; axis < tensor->dims; axis++) {
+        int64_t want = axis == slot->batch_axis ? rows : slot->size[axis];
+        if (axis != slot->tokens_axis && tensor->shape[axis] != want)
             return 0;
     }
     return 1;
@@ -163,7 +141,7 @@ int64_t kvc_check_width(const kvc_plan *plan, int slot, const kvc_tensor *tensor
     int64_t rows = tensor->dims > place->batch_axis ? tensor->shape[place->batch_axis] : -1;
 
     if (kvc_tensor_elements(tensor) < 0 || rows < 0 || rows > KVC_ROWS_MAX || tensor->dtype != (int32_t)place->dtype ||
-        !shape_is_right(plan, place, (int32_t)rows, tensor))
+        !shape_is_right(place, (int32_t)rows, tensor))
         return -1;
     return place->tokens_axis < 0 ? 1 : tensor->shape[place->tokens_axis];
 }
@@ -278,11 +256,58 @@ static kvc_deviation classify(const kvc_model *model, int slot, const kvc_extent
     return width - begin > extent->end - extent->first_min + extent->keep ? KVC_LONG : KVC_WRONG_ORDER;
 }
 
+/* Tokens from `at` on that have consecutive numbers and the same row of origin. */
+static int32_t find_run(const kvc_model *model, int32_t at, int32_t end, int64_t row)
+{
+    const kvc_token *first = &model->token[at];
+    int32_t count = 1;
+
+    while (at + count < end && first[count].number == first->number + count &&
+           first[count].origin[row] == first->origin[row])
+        count++;
+    return count;
+}
+
+/* Cells that lie one behind the other are compared by whole runs of tokens. */
+static int compare_lanes(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
+                         const kvc_tensor *tensor, const strides *step, int64_t begin, int32_t first)
+{
+    const kvc_slot *place = &model->plan->slot[slot];
+    size_t size = kvc_dtype_size(place->dtype);
+
+    for (int64_t row = 0; row < model->rows; row++) {
+        int32_t count;
+        for (int32_t at = first; at < extent->end; at += count) {
+            int32_t number = model->token[at].number;
+            int origin = model->token[at].origin[row];
+            int64_t cell = begin + (at - first);
+            const uint8_t *have =
+                (const uint8_t *)tensor->data + (size_t)(row * step->row + cell * step->cell) * size;
+            count = find_run(model, at, extent->end, row);
+            for (int64_t head = 0; head < place->heads; head++, have += (size_t)step->head * size) {
+                const uint8_t *want = kvc_encoder_lane(encoder, place->dtype, place->salt, place->channels, number,
+                                                       count, origin, (int)head);
+                if (want == NULL) {
+                    for (int32_t one = 0; one < count; one++) {
+                        if (!cell_is_right(encoder, place, tensor, step, row, head, cell + one, number + one, origin))
+                            return 0;
+                    }
+                } else if (memcmp(want, have, (size_t)count * place->cell) != 0) {
+                    return 0;
+                }
+            }
+        }
+    }
+    return 1;
+}
+
 static int compare_interval(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
                             const kvc_tensor *tensor, const strides *step, int64_t begin, int32_t first)
 {
     const kvc_slot *place = &model->plan->slot[slot];
 
+    if (extent->kind == KVC_CELL_TOKEN && step->channel <= 1 && step->cell == place->channels)
+        return compare_lanes(encoder, model, slot, extent, tensor, step, begin, first);
     for (int64_t row = 0; row < model->rows; row++) {
         for (int32_t at = first; at < extent->end; at++) {
             int32_t number;
@@ -332,7 +357,7 @@ static kvc_deviation check_fold(kvc_encoder *encoder, const kvc_model *model, in
 
     if (extent->end == 0)
         return all_zero(tensor, elements) ? KVC_AS_EXPECTED : KVC_STALE;
-    if (!shape_is_right(model->plan, place, model->rows, tensor))
+    if (!shape_is_right(place, model->rows, tensor))
         return KVC_WRONG_SHAPE;
     step = find_strides(place, tensor);
     for (int64_t row = 0; row < model->rows; row++) {
@@ -374,7 +399,7 @@ kvc_deviation kvc_check_tensor(kvc_encoder *encoder, const kvc_model *model, int
         return check_fold(encoder, model, slot, extent, tensor, elements);
     if (may_be_empty && (extent->width >= 0 || (extent->zeros_left && all_zero(tensor, elements))))
         return KVC_AS_EXPECTED;
-    if (!shape_is_right(model->plan, place, model->rows, tensor))
+    if (!shape_is_right(place, model->rows, tensor))
         return KVC_WRONG_SHAPE;
     step = find_strides(place, tensor);
     width = tensor->shape[place->tokens_axis];

@@ -5,20 +5,19 @@
 
 #include "reference/values.h"
 
-enum { TABLES_MAX = 96, TOKENS_KEPT = 96, HEADS_KEPT = 2, CHANNELS_MAX = 4096 };
+enum { TABLES_MAX = 96, TOKENS_KEPT = 128, HEADS_KEPT = 2, SALTS = 7, CHANNELS_KEPT = 64, CHANNELS_MAX = 4096 };
 
+/* All that was ever asked for of one type, salt and number of channels. */
 typedef struct table {
-    kvc_dtype dtype;
-    int salt;
-    int channels;
-    uint8_t *rows;   /* [token][row][head][channel] */
-    uint8_t *filled; /* [token][row][head] */
+    size_t cell;    /* bytes for one token */
+    uint8_t *bytes; /* [row][head][token][channel] */
+    int32_t filled[KVC_ROWS_MAX][HEADS_KEPT]; /* tokens from 0 on that are worked out */
 } table;
 
 struct kvc_encoder {
     table tables[TABLES_MAX];
     int used;
-    int last; /* the table of the last call */
+    uint8_t place[KVC_DTYPES][SALTS][CHANNELS_KEPT + 1]; /* number of the table, from 1 on; 0 for none */
     uint8_t spare[CHANNELS_MAX * 8];
 };
 
@@ -31,72 +30,70 @@ void kvc_encoder_close(kvc_encoder *encoder)
 {
     if (encoder == NULL)
         return;
-    for (int at = 0; at < encoder->used; at++) {
-        free(encoder->tables[at].rows);
-        free(encoder->tables[at].filled);
-    }
+    for (int at = 0; at < encoder->used; at++)
+        free(encoder->tables[at].bytes);
     free(encoder);
 }
 
 static void encode(uint8_t *out, kvc_dtype dtype, int salt, int channels, int32_t token, int row, int head)
 {
-    size_t size = kvc_dtype_size(dtype);
-
-    for (int channel = 0; channel < channels; channel++) {
-        int64_t value = dtype == KVC_INT64 ? kvc_value_integer(token, row, head)
-                                           : kvc_value(salt, token, row, head, channel);
-        kvc_value_store(dtype, value, out + (size_t)channel * size);
+    if (dtype != KVC_INT64) {
+        kvc_value_row(dtype, salt, token, row, head, channels, out);
+        return;
     }
+    for (int channel = 0; channel < channels; channel++)
+        kvc_value_store(KVC_INT64, kvc_value_integer(token, row, head), out + (size_t)channel * sizeof(int64_t));
 }
 
+/* NULL for what no table holds. */
 static table *find_table(kvc_encoder *encoder, kvc_dtype dtype, int salt, int channels)
 {
-    table *found = &encoder->tables[encoder->last];
-    size_t cells = (size_t)TOKENS_KEPT * KVC_ROWS_MAX * HEADS_KEPT;
+    uint8_t *place;
+    table *found;
 
-    if (encoder->used > 0 && found->dtype == dtype && found->salt == salt && found->channels == channels)
-        return found;
-    for (int at = 0; at < encoder->used; at++) {
-        found = &encoder->tables[at];
-        if (found->dtype == dtype && found->salt == salt && found->channels == channels) {
-            encoder->last = at;
-            return found;
-        }
-    }
-    if (encoder->used == TABLES_MAX || channels > 64)
+    if (salt < 0 || salt >= SALTS || channels < 1 || channels > CHANNELS_KEPT)
+        return NULL;
+    place = &encoder->place[dtype][salt][channels];
+    if (*place > 0)
+        return &encoder->tables[*place - 1];
+    if (encoder->used == TABLES_MAX)
         return NULL;
     found = &encoder->tables[encoder->used];
-    found->dtype = dtype;
-    found->salt = salt;
-    found->channels = channels;
-    found->rows = malloc(cells * (size_t)channels * kvc_dtype_size(dtype));
-    found->filled = calloc(cells, 1);
-    if (found->rows == NULL || found->filled == NULL) {
-        free(found->rows);
-        free(found->filled);
+    found->cell = (size_t)channels * kvc_dtype_size(dtype);
+    found->bytes = malloc((size_t)KVC_ROWS_MAX * HEADS_KEPT * TOKENS_KEPT * found->cell);
+    if (found->bytes == NULL)
         return NULL;
-    }
-    encoder->last = encoder->used++;
+    *place = (uint8_t)++encoder->used;
     return found;
+}
+
+const uint8_t *kvc_encoder_lane(kvc_encoder *encoder, kvc_dtype dtype, int salt, int channels, int32_t token,
+                                int32_t count, int row, int head)
+{
+    table *found;
+    int32_t *filled;
+    uint8_t *lane;
+
+    if (token < 0 || count < 0 || token > TOKENS_KEPT - count || row < 0 || row >= KVC_ROWS_MAX || head < 0 ||
+        head >= HEADS_KEPT)
+        return NULL;
+    found = find_table(encoder, dtype, salt, channels);
+    if (found == NULL)
+        return NULL;
+    lane = found->bytes + (size_t)(row * HEADS_KEPT + head) * TOKENS_KEPT * found->cell;
+    filled = &found->filled[row][head];
+    for (; *filled < token + count; ++*filled)
+        encode(lane + (size_t)*filled * found->cell, dtype, salt, channels, *filled, row, head);
+    return lane + (size_t)token * found->cell;
 }
 
 const uint8_t *kvc_encoder_row(kvc_encoder *encoder, kvc_dtype dtype, int salt, int channels, int32_t token, int row,
                                int head)
 {
-    if (channels < 1 || channels > CHANNELS_MAX)
-        return NULL;
-    if (token >= 0 && token < TOKENS_KEPT && head < HEADS_KEPT && row < KVC_ROWS_MAX) {
-        table *found = find_table(encoder, dtype, salt, channels);
-        if (found != NULL) {
-            size_t cell = ((size_t)token * KVC_ROWS_MAX + (size_t)row) * HEADS_KEPT + (size_t)head;
-            uint8_t *bytes = found->rows + cell * (size_t)channels * kvc_dtype_size(dtype);
-            if (!found->filled[cell]) {
-                encode(bytes, dtype, salt, channels, token, row, head);
-                found->filled[cell] = 1;
-            }
-            return bytes;
-        }
-    }
+    const uint8_t *kept = kvc_encoder_lane(encoder, dtype, salt, channels, token, 1, row, head);
+
+    if (kept != NULL || channels < 1 || channels > CHANNELS_MAX)
+        return kept;
     encode(encoder->spare, dtype, salt, channels, token, row, head);
     return encoder->spare;
 }

@@ -4,12 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WATCHED_MAX = 256, SHORTCUTS = 64 };
+enum { WATCHED_MAX = KVC_TENSORS_MAX, SHORTCUTS = 64, COPIES_MAX = 1 << 18 };
 
-/* The last known content of an input or an earlier return, by name. */
+/* What an input or an earlier return was when it was first shown. */
 typedef struct watched {
-    uint64_t name;
+    kvc_tensor tensor;    /* its data is not to be read any more */
+    const uint8_t *copy;  /* of its data; NULL when there was no room: `content` stands for it */
     uint64_t content;
+    int16_t slot; /* of the plan, or -1 */
+    uint8_t live; /* documented to change */
 } watched;
 
 /* Where the tensor that stands at a place of the observation belongs; names are compared by address first. */
@@ -29,6 +32,8 @@ struct kvc_judge {
     const kvc_spec *shortcuts_for; /* and for these choices of its parameters */
     int32_t shortcuts_choice[3];
     shortcut shortcuts[SHORTCUTS];
+    int first_watched; /* place of the first input or earlier return in the observation */
+    uint8_t kind[KVC_TENSORS_MAX]; /* of each tensor of the observation */
     const kvc_tensor *stored[KVC_SLOTS_MAX];
     const kvc_tensor *returned[KVC_SLOTS_MAX];
     uint64_t address[KVC_SLOTS_MAX];
@@ -36,6 +41,8 @@ struct kvc_judge {
     int other_known;
     int watched;
     watched watch[WATCHED_MAX];
+    size_t copied;
+    uint8_t copies[COPIES_MAX]; /* of watched tensors: comparing is faster than a digest */
 };
 
 kvc_judge *kvc_judge_open(void)
@@ -81,6 +88,7 @@ int kvc_judge_start(kvc_judge *judge, const kvc_plan *plan, const int32_t *numbe
     judge->step = 0;
     judge->other_known = 0;
     judge->watched = 0;
+    judge->copied = 0;
     memset(judge->address, 0, (size_t)plan->slots * sizeof judge->address[0]);
     return 1;
 }
@@ -145,6 +153,25 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
 {
     const uint8_t *byte = data;
 
+    if (size >= 64) {
+        /* Eight words at once, each in a sum of its own, so that no multiplication waits for the one before. */
+        static const uint64_t spread = 0x9e3779b97f4a7c15u;
+        uint64_t lane[8] = {hash, 1, 2, 3, 4, 5, 6, 7};
+        for (; size >= 64; size -= 64, byte += 64) {
+            uint64_t word[8];
+            memcpy(word, byte, sizeof word);
+            lane[0] = (lane[0] ^ word[0]) * spread;
+            lane[1] = (lane[1] ^ word[1]) * spread;
+            lane[2] = (lane[2] ^ word[2]) * spread;
+            lane[3] = (lane[3] ^ word[3]) * spread;
+            lane[4] = (lane[4] ^ word[4]) * spread;
+            lane[5] = (lane[5] ^ word[5]) * spread;
+            lane[6] = (lane[6] ^ word[6]) * spread;
+            lane[7] = (lane[7] ^ word[7]) * spread;
+        }
+        for (int at = 0; at < 8; at++)
+            hash = mix(hash, lane[at] ^ (lane[at] >> 32));
+    }
     for (; size >= 8; size -= 8, byte += 8) {
         uint64_t word;
         memcpy(&word, byte, 8);
@@ -171,10 +198,6 @@ static shortcut find_name(const kvc_plan *plan, const char *name)
 {
     shortcut out = {.name = name, .slot = -1, .kind = OTHER};
 
-    if (strncmp(name, "input.", 6) == 0 || strncmp(name, "earlier.", 8) == 0) {
-        out.kind = name[0] == 'i' ? INPUT : EARLIER;
-        return out;
-    }
     for (int at = 0; at < plan->slots; at++) {
         if (strcmp(plan->slot[at].name, name) == 0) {
             out.slot = (int16_t)at;
@@ -187,6 +210,11 @@ static shortcut find_name(const kvc_plan *plan, const char *name)
     return out;
 }
 
+static int is_watched(const char *name)
+{
+    return (name[0] == 'i' && strncmp(name, "input.", 6) == 0) || (name[0] == 'e' && strncmp(name, "earlier.", 8) == 0);
+}
+
 /* Sorts the tensors of an observation by what they are. */
 static void sort_tensors(kvc_judge *judge, const kvc_observation *observation, uint64_t *other)
 {
@@ -195,17 +223,26 @@ static void sort_tensors(kvc_judge *judge, const kvc_observation *observation, u
     for (int at = 0; at < plan->slots; at++)
         judge->stored[at] = judge->returned[at] = NULL;
     *other = 0;
+    judge->first_watched = observation->tensors;
     for (int at = 0; at < observation->tensors; at++) {
         const kvc_tensor *tensor = &observation->tensor[at];
         shortcut place;
         if (at < SHORTCUTS && judge->shortcuts[at].name == tensor->name) {
             place = judge->shortcuts[at];
-        } else {
-            place = find_name(plan, tensor->name);
+        } else if (is_watched(tensor->name)) {
             /* Names of watched tensors come and go: only the others are known by their address. */
             if (at < SHORTCUTS)
-                judge->shortcuts[at] = place.kind == INPUT || place.kind == EARLIER ? (shortcut){0} : place;
+                judge->shortcuts[at].name = NULL;
+            judge->kind[at] = tensor->name[0] == 'i' ? INPUT : EARLIER;
+            if (judge->first_watched > at)
+                judge->first_watched = at;
+            continue;
+        } else {
+            place = find_name(plan, tensor->name);
+            if (at < SHORTCUTS)
+                judge->shortcuts[at] = place;
         }
+        judge->kind[at] = place.kind;
         if (place.kind == STORED)
             judge->stored[place.slot] = tensor;
         else if (place.kind == RETURNED)
@@ -239,7 +276,7 @@ static void check_state(kvc_judge *judge, const kvc_observation *observation, kv
         kvc_deviation deviation;
         if (model->slot[at].unjudged)
             continue;
-        kvc_view_kind_of(plan->slot[at].view->rule)->stored(model, at, &extent);
+        plan->slot[at].kind->stored(model, at, &extent);
         deviation = kvc_check_tensor(judge->encoder, model, at, &extent, judge->stored[at]);
         if (deviation != KVC_AS_EXPECTED)
             note(failure, found, plan->slot[at].view->law, KVC_PLACE_STORED, at, plan->slot[at].layer, deviation);
@@ -256,7 +293,7 @@ static int checked_as_stored(const kvc_judge *judge, int slot, const kvc_extent 
     if (a == NULL || b == NULL || a->data != b->data || a->data == NULL || a->dims != b->dims ||
         memcmp(a->shape, b->shape, (size_t)a->dims * sizeof a->shape[0]) != 0)
         return 0;
-    kvc_view_kind_of(judge->model.plan->slot[slot].view->rule)->stored(&judge->model, slot, &stored);
+    judge->model.plan->slot[slot].kind->stored(&judge->model, slot, &stored);
     return stored.kind == returned->kind && stored.first_min == returned->first_min &&
            stored.first_max == returned->first_max && stored.end == returned->end && stored.width == returned->width;
 }
@@ -366,37 +403,94 @@ static int input_is_whole(kvc_judge *judge, int slot, const kvc_tensor *tensor)
     return kvc_check_tensor(judge->encoder, model, slot, &extent, tensor) == KVC_AS_EXPECTED;
 }
 
+/* Remembers a watched tensor as it is now. */
+static void keep_watched(kvc_judge *judge, watched *entry, const kvc_tensor *tensor, int earlier)
+{
+    int64_t elements = kvc_tensor_elements(tensor);
+    size_t bytes = elements > 0 ? (size_t)elements * kvc_dtype_size((kvc_dtype)tensor->dtype) : 0;
+    long number = 0;
+
+    entry->tensor = *tensor;
+    entry->slot = (int16_t)watched_slot(judge->model.plan, tensor->name, &number);
+    entry->live = earlier && entry->slot >= 0 &&
+                  kvc_slot_rule(&judge->model, entry->slot, KVC_CONTRACT_RETURNED_TENSORS)->value == KVC_RETURNED_LIVE;
+    entry->copy = NULL;
+    if (entry->live)
+        return;
+    if (elements < 0 || bytes > COPIES_MAX - judge->copied) {
+        entry->content = hash_tensor(2, tensor);
+        return;
+    }
+    entry->copy = judge->copies + judge->copied;
+    if (bytes > 0)
+        memcpy(judge->copies + judge->copied, tensor->data, bytes);
+    judge->copied += bytes;
+}
+
+static int is_unchanged(const watched *entry, const kvc_tensor *tensor)
+{
+    const kvc_tensor *before = &entry->tensor;
+    int64_t elements;
+
+    if (entry->copy == NULL)
+        return entry->content == hash_tensor(2, tensor);
+    if (tensor->dtype != before->dtype || tensor->dims != before->dims ||
+        memcmp(tensor->shape, before->shape, (size_t)before->dims * sizeof before->shape[0]) != 0)
+        return 0;
+    elements = kvc_tensor_elements(tensor);
+    return elements <= 0 ||
+           memcmp(entry->copy, tensor->data, (size_t)elements * kvc_dtype_size((kvc_dtype)tensor->dtype)) == 0;
+}
+
+/*
+ * The entry of a watched tensor; `next` is where it stands when it is shown in the same order as before. *is_new: it was just made.
+ * A name keeps its address as long as the cache lives.
+ */
+static watched *find_watched(kvc_judge *judge, const kvc_tensor *tensor, int earlier, int *next, int *is_new)
+{
+    int at = *next;
+
+    if (at >= judge->watched || judge->watch[at].tensor.name != tensor->name) {
+        for (at = 0; at < judge->watched && judge->watch[at].tensor.name != tensor->name;)
+            at++;
+        if (at == judge->watched) {
+            for (at = 0; at < judge->watched && strcmp(judge->watch[at].tensor.name, tensor->name) != 0;)
+                at++;
+        }
+    }
+    *next = at + 1;
+    *is_new = at == judge->watched;
+    if (at == WATCHED_MAX)
+        return NULL;
+    if (*is_new) {
+        judge->watched++;
+        keep_watched(judge, &judge->watch[at], tensor, earlier);
+    }
+    return &judge->watch[at];
+}
+
 static void check_watched(kvc_judge *judge, const kvc_observation *observation, kvc_failure *failure, int *found)
 {
     const kvc_plan *plan = judge->model.plan;
+    int next = 0;
 
-    for (int at = 0; at < observation->tensors; at++) {
+    for (int at = judge->first_watched; at < observation->tensors; at++) {
         const kvc_tensor *tensor = &observation->tensor[at];
-        int input = strncmp(tensor->name, "input.", 6) == 0;
-        int earlier = strncmp(tensor->name, "earlier.", 8) == 0;
-        uint64_t name;
-        uint64_t content;
-        long number = 0;
-        int slot;
-        int known = 0;
-        if (!input && !earlier)
+        int input = judge->kind[at] == INPUT;
+        int is_new;
+        watched *entry;
+        if (!input && judge->kind[at] != EARLIER)
             continue;
-        slot = watched_slot(plan, tensor->name, &number);
-        if (earlier && slot >= 0 &&
-            kvc_slot_rule(&judge->model, slot, KVC_CONTRACT_RETURNED_TENSORS)->value == KVC_RETURNED_LIVE)
+        entry = find_watched(judge, tensor, !input, &next, &is_new);
+        if (entry == NULL || entry->live)
             continue;
-        name = hash_bytes(1, tensor->name, strlen(tensor->name));
-        content = hash_tensor(2, tensor);
-        while (known < judge->watched && judge->watch[known].name != name)
-            known++;
-        if (known == judge->watched) {
-            if (judge->watched < WATCHED_MAX)
-                judge->watch[judge->watched++] = (watched){name, content};
-            if (input && slot >= 0 && !input_is_whole(judge, slot, tensor))
-                note(failure, found, KVC_ALIAS, KVC_PLACE_INPUT, slot, plan->slot[slot].layer, KVC_WRITTEN);
-        } else if (judge->watch[known].content != content) {
-            note(failure, found, KVC_ALIAS, input ? KVC_PLACE_INPUT : KVC_PLACE_EARLIER, slot,
-                 slot >= 0 ? plan->slot[slot].layer : 0, KVC_WRITTEN);
+        if (is_new) {
+            if (input && entry->slot >= 0 && !input_is_whole(judge, entry->slot, tensor))
+                note(failure, found, KVC_ALIAS, KVC_PLACE_INPUT, entry->slot, plan->slot[entry->slot].layer,
+                     KVC_WRITTEN);
+        } else if (!is_unchanged(entry, tensor)) {
+            note(failure, found, KVC_ALIAS, input ? KVC_PLACE_INPUT : KVC_PLACE_EARLIER, entry->slot,
+                 entry->slot >= 0 ? plan->slot[entry->slot].layer : 0, KVC_WRITTEN);
         }
     }
 }

@@ -159,7 +159,7 @@ static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectatio
         }
     }
     for (int at = 0; at < plan->slots; at++) {
-        const kvc_view_kind *kind = kvc_view_kind_of(plan->slot[at].view->rule);
+        const kvc_view_kind *kind = plan->slot[at].kind;
         const kvc_contract_rule *rule = out->rule;
         kvc_verdict verdict = kind->crop != NULL ? kind->crop(model, at, out, &rule) : KVC_DO;
         /* A cache that was never used has no state that could be lost: refusing is documented, doing nothing is right. */
@@ -223,7 +223,7 @@ static int commit_append(kvc_model *model, int32_t count)
     model->appended = count;
     model->used = model->used || count > 0;
     for (int at = 0; at < model->plan->slots; at++) {
-        const kvc_view_kind *kind = kvc_view_kind_of(model->plan->slot[at].view->rule);
+        const kvc_view_kind *kind = model->plan->slot[at].kind;
         model->slot[at].held_before = model->slot[at].held;
         if (kind->appended != NULL && count > 0)
             kind->appended(model, at);
@@ -240,7 +240,7 @@ static void commit_crop(kvc_model *model, const kvc_expectation *crop)
     }
     model->length = crop->target;
     for (int at = 0; at < model->plan->slots; at++) {
-        const kvc_view_kind *kind = kvc_view_kind_of(model->plan->slot[at].view->rule);
+        const kvc_view_kind *kind = model->plan->slot[at].kind;
         if (kind->cropped != NULL)
             kind->cropped(model, at, crop);
     }

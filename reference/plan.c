@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "reference/view.h"
+
 static int dim_is_channel(kvc_dim dim)
 {
     return dim == KVC_DIM_KEY || dim == KVC_DIM_VALUE || dim == KVC_DIM_INDEX || dim == KVC_DIM_CHANNELS;
@@ -43,6 +45,7 @@ static void find_axes(kvc_slot *slot, const kvc_params *params)
     slot->channels = 1;
     for (int axis = 0; axis < view->dims; axis++) {
         kvc_dim dim = view->dim[axis];
+        slot->size[axis] = dim == KVC_DIM_BATCH || dim == KVC_DIM_TOKENS ? -1 : dim_size(params, dim);
         if (dim == KVC_DIM_BATCH)
             slot->batch_axis = axis;
         else if (dim == KVC_DIM_TOKENS)
@@ -56,6 +59,23 @@ static void find_axes(kvc_slot *slot, const kvc_params *params)
             slot->channels *= dim_size(params, dim);
         }
     }
+}
+
+static int axes_are_in_lanes(const kvc_slot *slot)
+{
+    int dims = slot->view->dims;
+
+    if (slot->batch_axis != 0 || slot->tokens_axis < 0 || slot->tokens_axis > 2 ||
+        (slot->heads_axis >= 0 && slot->heads_axis != 1) ||
+        (slot->channel_axis >= 0 && slot->channel_axis != slot->tokens_axis + 1))
+        return 0;
+    for (int axis = 0; axis < dims; axis++) {
+        kvc_dim dim = slot->view->dim[axis];
+        if (axis > slot->tokens_axis ? !dim_is_channel(dim)
+                                     : dim != KVC_DIM_BATCH && dim != KVC_DIM_HEADS && dim != KVC_DIM_TOKENS)
+            return 0;
+    }
+    return 1;
 }
 
 static int add_slot(kvc_plan *plan, const kvc_view_spec *view, int layer, int state, kvc_error *error)
@@ -80,6 +100,9 @@ static int add_slot(kvc_plan *plan, const kvc_view_spec *view, int layer, int st
     (void)snprintf(slot->name, sizeof slot->name, "%s%s%s", prefix, view->name, number);
     (void)snprintf(slot->returned_name, sizeof slot->returned_name, "%sreturned.%s%s", prefix, view->name, number);
     find_axes(slot, &plan->params);
+    slot->kind = kvc_view_kind_of(view->rule);
+    slot->in_lanes = axes_are_in_lanes(slot);
+    slot->cell = (size_t)slot->channels * kvc_dtype_size(slot->dtype);
     return 1;
 }
 
@@ -149,44 +172,8 @@ static int add_layers(const kvc_catalogue *catalogue, const kvc_contract *contra
     return 1;
 }
 
-int kvc_plan_make(const kvc_catalogue *catalogue, const kvc_contract *contract, const kvc_spec *spec,
-                  const char *variant, const kvc_params *params, kvc_plan *plan, kvc_error *error)
-{
-    unsigned parts = 0;
-
-    memset(plan, 0, sizeof *plan);
-    plan->spec = spec;
-    plan->params = *params;
-    (void)snprintf(plan->variant, sizeof plan->variant, "%s", variant);
-    plan->parts = plan->layer_words = "";
-    if ((spec->parts > 0 && (params->parts < 0 || params->parts >= spec->parts)) ||
-        (spec->layers > 0 && (params->layers < 0 || params->layers >= spec->layers))) {
-        kvc_error_set(error, "%s: the spec has no such choice of parts or layers", variant);
-        return 0;
-    }
-    if (spec->parts > 0) {
-        plan->parts = spec->part_choice[params->parts];
-        parts = spec->part_mask[params->parts];
-    }
-    kvc_catalogue_rules(catalogue, contract, spec->variant, &plan->rules);
-    plan->ops = offered_ops(spec->ops, &plan->rules);
-    if (spec->layers > 0) {
-        plan->layer_words = spec->layer_choice[params->layers];
-        return add_layers(catalogue, contract, plan, error);
-    }
-    plan->layers = 1;
-    plan->layer[0].spec = spec;
-    plan->layer[0].rules = plan->rules;
-    plan->layer[0].records = (plan->ops & 1u << KVC_RECORD) != 0;
-    return add_views(plan, spec, 0, parts, error);
-}
-
-int kvc_plan_has_op(const kvc_plan *plan, kvc_op_kind kind)
-{
-    return (plan->ops & (1u << kind)) != 0;
-}
-
-int kvc_plan_boundary(const kvc_plan *plan)
+/* Asked for at every op, so it is worked out once. */
+static int find_boundary(const kvc_plan *plan)
 {
     int boundary = 0;
 
@@ -220,4 +207,52 @@ int kvc_plan_boundary(const kvc_plan *plan)
             boundary = size;
     }
     return boundary;
+}
+
+int kvc_plan_make(const kvc_catalogue *catalogue, const kvc_contract *contract, const kvc_spec *spec,
+                  const char *variant, const kvc_params *params, kvc_plan *plan, kvc_error *error)
+{
+    unsigned parts = 0;
+
+    memset(plan, 0, sizeof *plan);
+    plan->spec = spec;
+    plan->params = *params;
+    (void)snprintf(plan->variant, sizeof plan->variant, "%s", variant);
+    plan->parts = plan->layer_words = "";
+    if ((spec->parts > 0 && (params->parts < 0 || params->parts >= spec->parts)) ||
+        (spec->layers > 0 && (params->layers < 0 || params->layers >= spec->layers))) {
+        kvc_error_set(error, "%s: the spec has no such choice of parts or layers", variant);
+        return 0;
+    }
+    if (spec->parts > 0) {
+        plan->parts = spec->part_choice[params->parts];
+        parts = spec->part_mask[params->parts];
+    }
+    kvc_catalogue_rules(catalogue, contract, spec->variant, &plan->rules);
+    plan->ops = offered_ops(spec->ops, &plan->rules);
+    if (spec->layers > 0) {
+        plan->layer_words = spec->layer_choice[params->layers];
+        if (!add_layers(catalogue, contract, plan, error))
+            return 0;
+        plan->boundary = find_boundary(plan);
+        return 1;
+    }
+    plan->layers = 1;
+    plan->layer[0].spec = spec;
+    plan->layer[0].rules = plan->rules;
+    plan->layer[0].records = (plan->ops & 1u << KVC_RECORD) != 0;
+    if (!add_views(plan, spec, 0, parts, error))
+        return 0;
+    plan->boundary = find_boundary(plan);
+    return 1;
+}
+
+int kvc_plan_has_op(const kvc_plan *plan, kvc_op_kind kind)
+{
+    return (plan->ops & (1u << kind)) != 0;
+}
+
+int kvc_plan_boundary(const kvc_plan *plan)
+{
+    return plan->boundary;
 }

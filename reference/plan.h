@@ -22,6 +22,10 @@ typedef struct kvc_slot {
     int batch_axis;
     int heads_axis;   /* -1 for none */
     int channel_axis; /* first channel axis, -1 for none */
+    const struct kvc_view_kind *kind; /* how it follows the log */
+    int64_t size[KVC_VIEW_DIMS_MAX]; /* of each axis; -1 for those of tokens and rows */
+    int in_lanes; /* axes in the order rows, heads, tokens, channels: tokens of one row and head lie one behind the other */
+    size_t cell; /* bytes of the channels of one token */
 } kvc_slot;
 
 typedef struct kvc_layer {
@@ -40,6 +44,7 @@ typedef struct kvc_plan {
     const char *layer_words;
     int layers;
     kvc_layer layer[KVC_PLAN_LAYERS_MAX];
+    int boundary; /* see kvc_plan_boundary */
     int slots;
     kvc_slot slot[KVC_SLOTS_MAX];
 } kvc_plan;

@@ -5,11 +5,18 @@
 
 static const int32_t powers_of_seven[6] = {1, 7, 49, 343, 2401, 16807};
 
+/* The two highest bytes of 0 to 7, little-endian, in each floating type: their other bytes are zero. */
+static const unsigned char high_bytes[4][8][2] = {
+    {{0x00, 0x00}, {0x80, 0x3f}, {0x00, 0x40}, {0x40, 0x40}, {0x80, 0x40}, {0xa0, 0x40}, {0xc0, 0x40}, {0xe0, 0x40}},
+    {{0x00, 0x00}, {0x00, 0x3c}, {0x00, 0x40}, {0x00, 0x42}, {0x00, 0x44}, {0x00, 0x45}, {0x00, 0x46}, {0x00, 0x47}},
+    {{0x00, 0x00}, {0x80, 0x3f}, {0x00, 0x40}, {0x40, 0x40}, {0x80, 0x40}, {0xa0, 0x40}, {0xc0, 0x40}, {0xe0, 0x40}},
+    {{0x00, 0x00}, {0xf0, 0x3f}, {0x00, 0x40}, {0x08, 0x40}, {0x10, 0x40}, {0x14, 0x40}, {0x18, 0x40}, {0x1c, 0x40}}};
+
 int kvc_value(int salt, int32_t token, int row, int head, int channel) {
     int place = channel % 8;
     int digit;
     if (place <= 5) {
-        digit = (int)((token / powers_of_seven[place]) % 7);
+        digit = token == 0 ? 0 : (int)((token / powers_of_seven[place]) % 7);
     } else if (place == 6) {
         digit = row % 7;
     } else {
@@ -90,9 +97,50 @@ static double half_to_double(uint16_t half) {
     return (half & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
+/* Sizes are known here, so that each store is one or two instructions. */
+static inline void put_small(kvc_dtype dtype, int value, unsigned char *out) {
+    switch (dtype) {
+    case KVC_FLOAT32:
+        memset(out, 0, 2);
+        memcpy(out + 2, high_bytes[KVC_FLOAT32][value], 2);
+        break;
+    case KVC_FLOAT16:
+    case KVC_BFLOAT16:
+        memcpy(out, high_bytes[dtype][value], 2);
+        break;
+    case KVC_FLOAT64:
+        memset(out, 0, 6);
+        memcpy(out + 6, high_bytes[KVC_FLOAT64][value], 2);
+        break;
+    case KVC_INT64:
+        memset(out, 0, 8);
+        out[0] = (unsigned char)value;
+        break;
+    }
+}
+
+void kvc_value_row(kvc_dtype dtype, int salt, int32_t token, int row, int head, int channels, void *out) {
+    unsigned char *at = out;
+    size_t size = kvc_dtype_size(dtype);
+    int digits[8] = {0, 0, 0, 0, 0, 0, row % 7, head % 7};
+    int shift = 3 * salt % 7;
+    for (int place = 0; token > 0 && place <= 5; place++, token /= 7) {
+        digits[place] = token % 7;
+    }
+    for (int channel = 0; channel < channels; channel++, at += size) {
+        int digit = digits[channel % 8] + shift;
+        put_small(dtype, 1 + (digit >= 7 ? digit - 7 : digit), at);
+        shift = shift >= 2 ? shift - 2 : shift + 5;
+    }
+}
+
 void kvc_value_store(kvc_dtype dtype, int64_t value, void *out) {
     uint64_t bits = 0;
     double wide = (double)value;
+    if (value >= 0 && value <= 7) {
+        put_small(dtype, (int)value, out);
+        return;
+    }
     switch (dtype) {
     case KVC_FLOAT32:
         bits = float_bits((float)value);

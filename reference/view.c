@@ -79,7 +79,7 @@ int kvc_view_returned(const kvc_model *model, int slot, kvc_extent *extent)
         break;
     case KVC_RETURNS_HELD:
     case KVC_RETURNS_STATE:
-        kvc_view_kind_of(place->view->rule)->stored(model, slot, extent);
+        place->kind->stored(model, slot, extent);
         break;
     case KVC_RETURNS_BUFFER:
         returned_buffer(model, slot, extent);
