@@ -29,7 +29,6 @@ struct kvc_channel {
     size_t in_used;
     size_t in_taken; /* bytes at the front that were handed out */
     size_t in_room;
-    int64_t looked_ms; /* when its memory was last looked at */
     char end[64];
 };
 
@@ -260,15 +259,15 @@ static int read_some(kvc_channel *channel)
     return 1;
 }
 
-/* Looks now and then, also at a process that always answers at once. */
-static int has_swelled(kvc_channel *channel)
+/* Ends a process that holds too much. */
+static int has_swelled(kvc_channel *channel, kvc_error *error)
 {
-    int64_t now = now_ms();
-
-    if (channel->options->memory_limit == 0 || channel->pid <= 0 || now - channel->looked_ms < LOOK_MS)
+    if (channel->options->memory_limit == 0 || channel->pid <= 0 ||
+        kvc_memory_use((int)channel->pid) <= channel->options->memory_limit)
         return 0;
-    channel->looked_ms = now;
-    return kvc_memory_use((int)channel->pid) > channel->options->memory_limit;
+    kvc_error_set(error, "%s: passed its memory limit", channel->options->command[0]);
+    end_process(channel, 0);
+    return 1;
 }
 
 /* Waits until something can be read, writing meanwhile. KVC_DROVE: there is more, or the end. */
@@ -297,11 +296,8 @@ static kvc_drive wait_for_more(kvc_channel *channel, int64_t until, kvc_error *e
             kvc_error_set(error, "%s: poll: %s", channel->options->command[0], strerror(errno));
             return KVC_DRIVE_BAD;
         }
-        if (has_swelled(channel)) {
-            kvc_error_set(error, "%s: passed its memory limit", channel->options->command[0]);
-            end_process(channel, 0);
+        if (count == 0 && has_swelled(channel, error))
             return KVC_DRIVE_SWELLED;
-        }
         if (count > 0 && ready[0].revents != 0) {
             if (!read_some(channel)) {
                 kvc_error_set(error, "not enough memory");
@@ -395,6 +391,9 @@ kvc_drive kvc_channel_read_bytes(kvc_channel *channel, size_t length, int timeou
         if (drive != KVC_DROVE)
             return drive;
     }
+    /* Looked at after every reply, or the next one would be blamed. */
+    if (has_swelled(channel, error))
+        return KVC_DRIVE_SWELLED;
     *data = (const uint8_t *)channel->in + channel->in_taken;
     channel->in_taken += length;
     return KVC_DROVE;

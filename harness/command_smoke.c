@@ -165,6 +165,14 @@ int kvc_command_smoke(const kvc_session *session)
                                                          cJSON_GetObjectItemCaseSensitive(again, "variants"), 1),
               "says the same hello again", error.text);
         smoke_all(&self, hello);
+        /* Bytes too many at the end of a reply show in the next one. */
+        if (self.problems == 0) {
+            cJSON_Delete(again);
+            again = NULL;
+            error.text[0] = '\0';
+            drive = kvc_driver_hello(self.driver, &again, &error);
+            check(&self, drive == KVC_DROVE, "answers after all that", error.text);
+        }
     }
     (void)printf("%s: %d problem%s\n", session->options->word[0], self.problems, self.problems == 1 ? "" : "s");
     cJSON_Delete(hello);

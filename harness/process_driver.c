@@ -64,9 +64,8 @@ static kvc_drive receive(process_driver *self, int64_t id, cJSON **json, kvc_err
     return KVC_DROVE;
 }
 
-static kvc_drive hello(kvc_driver *driver, cJSON **out, kvc_error *error)
+static kvc_drive greet(process_driver *self, cJSON **out, kvc_error *error)
 {
-    process_driver *self = (process_driver *)driver;
     int64_t id = self->next_id++;
     kvc_drive drive;
 
@@ -83,6 +82,27 @@ static kvc_drive hello(kvc_driver *driver, cJSON **out, kvc_error *error)
     return drive;
 }
 
+static kvc_drive hello(kvc_driver *driver, cJSON **out, kvc_error *error)
+{
+    return greet((process_driver *)driver, out, error);
+}
+
+/*
+ * A process that is started again says hello first: until then it gets the time of a start, after that no answer does. What
+ * goes wrong before is not the doing of any op.
+ */
+static int make_ready(process_driver *self, kvc_error *error)
+{
+    cJSON *greeting = NULL;
+
+    if (self->channel != NULL && self->answered)
+        return 1;
+    if (greet(self, &greeting, error) != KVC_DROVE)
+        return 0;
+    cJSON_Delete(greeting);
+    return 1;
+}
+
 static kvc_drive submit(kvc_driver *driver, const kvc_batch *batch, kvc_error *error)
 {
     process_driver *self = (process_driver *)driver;
@@ -92,7 +112,7 @@ static kvc_drive submit(kvc_driver *driver, const kvc_batch *batch, kvc_error *e
         kvc_error_set(error, "too many batches in flight");
         return KVC_DRIVE_BAD;
     }
-    if (!start(self, error))
+    if (!make_ready(self, error))
         return KVC_DRIVE_BAD;
     self->batch[self->batches] = *batch;
     self->batch_id[self->batches] = self->next_id++;
@@ -163,13 +183,14 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
 static kvc_drive script(kvc_driver *driver, const char *request, char **out, kvc_error *error)
 {
     process_driver *self = (process_driver *)driver;
-    int64_t id = self->next_id++;
+    int64_t id;
     cJSON *json = NULL;
     const cJSON *text;
     kvc_drive drive;
 
-    if (!start(self, error))
+    if (!make_ready(self, error))
         return KVC_DRIVE_BAD;
+    id = self->next_id++;
     drive = send_line(self, kvc_request_script(id, request), error);
     if (drive == KVC_DROVE)
         drive = receive(self, id, &json, error);

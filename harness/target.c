@@ -11,6 +11,7 @@ enum {
     PLUGIN_TIMEOUT_MS = 2000,
     PROCESS_TIMEOUT_MS = 20000,
     START_TIMEOUT_MS = 600000, /* importing a large library on a busy machine */
+    EXEC_START = 10, /* times as long as an answer may the start of a program of one's own take */
     PROCESS_MEMORY_MB = 4096
 };
 
@@ -249,8 +250,8 @@ kvc_target_result kvc_target_prepare(kvc_target *target, const kvc_options *opti
         options->memory_limit > 0 ? options->memory_limit : (uint64_t)PROCESS_MEMORY_MB << 20;
     if (target->is_exec) {
         /* A program that says nothing at all is not waited for as long as an import. */
-        if (options->timeout_ms > 0)
-            target->access.process.start_timeout_ms = options->timeout_ms;
+        if (options->timeout_ms > 0 && options->timeout_ms < START_TIMEOUT_MS / EXEC_START)
+            target->access.process.start_timeout_ms = EXEC_START * options->timeout_ms;
         return KVC_TARGET_READY;
     }
     if (strcmp(target->subject, "builtin") == 0) {

@@ -1,7 +1,7 @@
 """Adapters that are broken on purpose: broken.py FAULT. Each is the small correct one with one thing wrong.
 
-Most faults change the bytes of a reply, the last ones the subject itself. `broken.py` alone lists them; words behind the
-fault are not read.
+Most faults change the bytes of a reply, the last ones the subject itself. `broken.py` alone lists them. Words
+behind the fault are not read.
 """
 
 from __future__ import annotations
@@ -188,8 +188,13 @@ class Broken(Adapter):
                 while True:
                     pass
             elif self.fault == "swells":
-                self.hoard.append(bytearray(64 << 20))
+                self.hoard.append(bytearray(256 << 20))
+        if self.fault == "refuses_loudly" and op[0] == "reset":
+            # Text that is long, and is not cut between two characters just anywhere.
+            op = ["crop", 1]
         result = super().step(cache, op, numbers)
+        if self.fault == "refuses_loudly" and result[6] >= 0:
+            self.errors[result[6]] = ["Väl\u202eError" * 30, "x" + "\u00fc\U0001f600\u001b[31m\n" * 2000]
         if self.fault == "length_off" and op[0] == "crop":
             result[1] = [result[1][0] + 1]
         if self.fault == "tensor_twice":
@@ -197,7 +202,7 @@ class Broken(Adapter):
         return result
 
 
-STEP = ("crashes", "exits", "hangs", "hangs_busy", "swells", "length_off", "tensor_twice")
+STEP = ("crashes", "exits", "hangs", "hangs_busy", "swells", "length_off", "tensor_twice", "refuses_loudly")
 """Faults of the subject."""
 
 
