@@ -1,0 +1,153 @@
+"""Real caches of transformers under the built program: what is known to be wrong is found, what is intended is not.
+
+Settings, from the environment:
+
+KVCONFORM          the program (default: build/bin/kvconform of the source tree)
+KVCONFORM_PYTHON   an interpreter that has transformers 5.24.0; without it all of this is skipped
+KVCONFORM_LONG     1: all versions of `VERSIONS`, each in an environment of its own, at the default budget, and
+                   every stand-alone program of every finding
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+TOP = HERE.parent.parent
+PROGRAM = os.environ.get("KVCONFORM", str(TOP / "build" / "bin" / "kvconform"))
+PYTHON = os.environ.get("KVCONFORM_PYTHON", "")
+LONG = os.environ.get("KVCONFORM_LONG") == "1"
+VERSIONS = ("5.12.1", "5.14.1", "5.15.1", "5.24.0") if LONG else ("5.24.0",)
+BUDGET = ["--budget", "20000" if LONG else "4700"]
+SCRIPTS_IN_SHORT = 6
+
+pytestmark = pytest.mark.skipif(not PYTHON, reason="KVCONFORM_PYTHON names no interpreter with transformers")
+
+Finding = dict[str, Any]
+
+
+def weight(op: list[Any]) -> int:
+    """What an op adds to the size of a case."""
+    return abs(op[1]) if len(op) > 1 and isinstance(op[1], int) else 1
+
+
+def size(ops: list[list[Any]]) -> tuple[int, int]:
+    """Number of ops, then the sum of their numbers."""
+    return len(ops), sum(map(weight, ops))
+
+
+def target(version: str) -> list[str]:
+    """The words of the command line that choose a version."""
+    return [f"transformers@{version}"] if LONG else ["transformers", "--python", PYTHON]
+
+
+def run(*words: str) -> tuple[int, str]:
+    """Runs the program; gives its exit status and standard output."""
+    environment = dict(os.environ, KVCONFORM_DATA=str(TOP), NO_COLOR="1")
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode in (0, 1), done.stderr[-2000:]
+    return done.returncode, done.stdout
+
+
+@pytest.fixture(scope="session", params=VERSIONS)
+def result(request: pytest.FixtureRequest) -> Any:
+    """The result of one version."""
+    version: str = request.param
+    status, text = run("run", *target(version), *BUDGET, "--json", "-", "--quiet")
+    document = json.loads(text)
+    assert status == 1
+    assert document["finished"]
+    return version, document
+
+
+def findings(document: Any, variant: str) -> list[Finding]:
+    """All findings of a variant."""
+    return [found for entry in document["runs"] if entry["variant"] == variant for found in entry["findings"]]
+
+
+def test_everything_ran(result: Any) -> None:
+    version, document = result
+    assert {entry["version"] for entry in document["runs"]} == {version}
+    assert [entry for entry in document["runs"] if entry["status"] not in ("findings", "conforms", "absent")] == []
+
+
+def test_known_faults_are_found(result: Any) -> None:
+    version, document = result
+    missing = []
+    for known in json.loads((HERE / "known.json").read_text()):
+        if version not in known["versions"]:
+            continue
+        last = known["at_most"][-1]
+        good = [
+            found
+            for found in findings(document, known["variant"])
+            if known["law"] in [found["law"], *found["also"]]
+            and found["case"]["ops"][found["step"]][0] == last[0]
+            and size(found["case"]["ops"]) <= size(known["at_most"])
+        ]
+        if not good:
+            missing.append(known)
+    assert missing == []
+
+
+def test_what_is_intended_is_not_reported(result: Any) -> None:
+    version, document = result
+    wrong = []
+    for intended in json.loads((HERE / "intended.json").read_text()):
+        if version in intended["versions"]:
+            wrong += [
+                found["title"]
+                for found in findings(document, intended["variant"])
+                if found["case"]["ops"][found["step"]][0] == intended["op"]
+                and found["case"]["params"]["call"] in intended["calls"]
+            ]
+    assert wrong == []
+
+
+def test_findings_are_whole(result: Any) -> None:
+    _, document = result
+    for entry in document["runs"]:
+        for found in entry.get("findings", []):
+            assert not found["flaky"], found["title"]
+            assert found["script"], found["title"]
+            assert found["source"], found["title"]
+            assert found["basis"] in ("documented", "inferred")
+
+
+def test_scripts_show_the_fault(result: Any, tmp_path: Path) -> None:
+    version, document = result
+    found = [finding for entry in document["runs"] for finding in entry.get("findings", [])]
+    if not LONG:
+        found = found[:: max(1, len(found) // SCRIPTS_IN_SHORT)]
+    python = PYTHON
+    if LONG:
+        program = TOP / "adapters" / "environment" / "kvconform_environment.py"
+        made = subprocess.run(
+            ["python3", str(program), "transformers", version], capture_output=True, text=True, check=True
+        )
+        python = made.stdout.strip()
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    silent = []
+    for finding in found:
+        script = tmp_path / "script.py"
+        script.write_text(finding["script"])
+        done = subprocess.run([python, str(script)], capture_output=True, text=True, env=environment, check=False)
+        if done.returncode != 1 or "Traceback" in done.stderr:
+            silent.append((finding["title"], done.returncode, done.stderr[-300:]))
+    assert silent == []
+
+
+@pytest.mark.parametrize(
+    "variant",
+    ["DynamicLayer", "DynamicSlidingWindowLayer", "DynamicIndexedLayer", "LinearAttentionLayer", "StaticLayer"],
+)
+def test_assisted_decoding_is_clean_where_it_works(variant: str) -> None:
+    words = ["run", f"transformers:{variant}", "--python", PYTHON, "--profile", "assisted", "--quiet"]
+    status, _ = run(*words, "--budget", "20000" if LONG else "1000")
+    assert status == 0
