@@ -1,0 +1,89 @@
+"""Writes the first inputs of the fuzzers: seeds.py SOURCE_TREE FOLDER makes FOLDER/TARGET/NAME."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+REQUEST = {
+    "id": 1,
+    "request": "run",
+    "variant": "full",
+    "params": {"batch": 1, "heads": 1, "key_dim": 8, "value_dim": 8, "dtype": "float32", "watch": 1},
+    "sequences": [[["append", 2], ["crop", -1], ["crop", 1], ["append", 1]], [["append", 1], ["reset"]]],
+}
+"""The batch of fuzz/reply.c."""
+CASES = [
+    ("full", {}, [["append", 2], ["crop", -1], ["reset"]]),
+    (
+        "window",
+        {"window": 4, "watch": 1, "dtype": "bfloat16"},
+        [["record", 1], ["append", 5], ["crop", -2], ["record", 0]],
+    ),
+    (
+        "layers",
+        {"layers": "full+window"},
+        [["append", 1], ["reorder", [0]], ["repeat", 2], ["select", [1]], ["crop", 0]],
+    ),
+    ("hybrid", {"call": "container", "layout": "strided"}, [["append", 3], ["crop", -9]]),
+]
+COMMANDS = [
+    "run\nbuiltin\n--budget\n30s\n--seed=7\n--jobs\n2\n--quiet",
+    "run\ntransformers@5.24.0:*Layer\n--profile\nassisted\n--report\nout\n--json\n-",
+    "run\nexec:python3 'my adapter.py' \"a b\"\n--variant\nMy*\n--timeout\n0.5\n--memory=64",
+    "replay\na.json\nb.json\n--target\nbuiltin\n--contract\nbuiltin-1",
+    "smoke\nexec:./adapter",
+    "list\nlaws",
+    "--help",
+    "--version",
+]
+
+
+def main() -> None:
+    """The command."""
+    tree, folder = Path(sys.argv[1]), Path(sys.argv[2])
+    sys.path.insert(0, str(tree / "tests" / "adapters"))
+    from broken import RUN  # noqa: PLC0415
+    from full_attention import Adapter  # noqa: PLC0415
+
+    seeds: dict[str, dict[str, bytes]] = {"reply": {}, "case": {}, "options": {}, "values": {"zero": bytes(40)}}
+    good = Adapter().reply(REQUEST)
+    seeds["reply"]["good"] = b"0" + good
+    seeds["reply"]["hello"] = b"0" + Adapter().reply({"id": 1, "request": "hello"})
+    for variant in range(1, 8):
+        seeds["reply"][f"other{variant}"] = str(variant).encode() + good
+    for name, fault in RUN.items():
+        if not name.startswith(("cut_", "stalls_")):
+            seeds["reply"][name] = b"0" + fault(good)
+    for number, (variant_name, params, ops) in enumerate(CASES):
+        case = {
+            "schema": "kvconform-case/1",
+            "subject": "builtin",
+            "variant": variant_name,
+            "params": params,
+            "ops": ops,
+        }
+        seeds["case"][f"case{number}"] = json.dumps(case).encode()
+    for number, words in enumerate(COMMANDS):
+        seeds["options"][f"words{number}"] = words.encode()
+    for target, inputs in seeds.items():
+        (folder / target).mkdir(parents=True, exist_ok=True)
+        for name, data in inputs.items():
+            (folder / target / name).write_bytes(data)
+    files = {
+        "spec": "reference/specs/*/*.json",
+        "contract": "reference/contracts/*.json",
+        "result": "tests/data/result-*.json",
+    }
+    for target, pattern in files.items():
+        (folder / target).mkdir(parents=True, exist_ok=True)
+        for path in tree.glob(pattern):
+            shutil.copy(path, folder / target / path.name)
+    for path in tree.glob("cases/*.json"):
+        shutil.copy(path, folder / "case" / path.name)
+
+
+if __name__ == "__main__":
+    main()
