@@ -11,7 +11,8 @@
 
 #include "harness/explore.h"
 
-enum { STALL_MS = 400, GROWTH_MB = 16, PROVE = 20000 };
+/* Long enough that a busy machine is not taken for a hang; a cache that hangs is waited for so long a few times. */
+enum { STALL_MS = 1500, GROWTH_MB = 16, PROVE = 20000 };
 
 static const char *const all_variants[] = {"full",  "indexed", "window", "convolution", "recurrent", "running", "fixed", "fixed_window",
                                            "ring",  "blocks",  "cross",  "hybrid",      "layers",    NULL};
