@@ -290,7 +290,8 @@ static void merge_after_proof(explorer *self, int at)
         if (other == at || !(kvc_finding_covers(&out->finding[other], &out->finding[at]) ||
                              strcmp(out->finding[other].id, out->finding[at].id) == 0))
             continue;
-        if (other > at && kvc_ops_compare(out->finding[at].sequence.op, (size_t)out->finding[at].sequence.count,
+        if (other > at && out->finding[other].failure.law == out->finding[at].failure.law &&
+            kvc_ops_compare(out->finding[at].sequence.op, (size_t)out->finding[at].sequence.count,
                                           out->finding[other].sequence.op,
                                           (size_t)out->finding[other].sequence.count) <= 0)
             continue;
