@@ -38,6 +38,7 @@ struct kvc_crew {
     kvc_selection selection;
     int chosen;
     int hurry;
+    uint64_t earlier; /* sequences of the rounds before, of this choice */
     kvc_judge *judge;
 };
 
@@ -262,7 +263,7 @@ static kvc_crew_result wait_for_any(kvc_crew *crew, int first, int last, int *wh
         for (int at = 0; at < count; at++)
             look_after(crew, &crew->member[places[at]]);
         if (crew->options.progress != NULL) {
-            uint64_t sequences = 0;
+            uint64_t sequences = crew->earlier;
             for (int at = 0; at < crew->options.jobs; at++)
                 sequences += crew->member[at].shared->sequences;
             crew->options.progress(crew->options.context, sequences);
@@ -351,6 +352,7 @@ kvc_crew_result kvc_crew_choose(kvc_crew *crew, const kvc_selection *selection, 
     crew->generator = generator;
     crew->selection = *selection;
     crew->chosen = 0;
+    crew->earlier = 0;
     for (int at = 0; at < crew->options.jobs; at++) {
         member *self = &crew->member[at];
         kvc_crew_result result;
@@ -543,6 +545,9 @@ kvc_crew_result kvc_crew_range(kvc_crew *crew, uint64_t start, uint64_t end, con
     }
     for (int turn = 0; turn < used; turn++)
         collect_counts(&crew->member[places[turn]], tally, coverage, ops);
+    crew->earlier += end - start;
+    for (int turn = 0; turn < used; turn++)
+        crew->member[places[turn]].shared->sequences = 0;
     return KVC_CREW_DONE;
 }
 

@@ -57,6 +57,14 @@ void kvc_progress_show(void *context, uint64_t sequences)
     if (!progress->shown || now - progress->last_ms < (progress->terminal ? TERMINAL_EVERY_MS : LOG_EVERY_MS))
         return;
     progress->last_ms = now;
+    if (done == 0) {
+        /* The subject is still starting: the time left is reckoned from its first sequences. */
+        progress->started_ms = now;
+        if (!progress->terminal) {
+            (void)fprintf(stderr, "kvconform: %s: starting\n", progress->what);
+            return;
+        }
+    }
     time_left(progress, done, left, sizeof left);
     if (progress->terminal) {
         char bar[BAR + 1];
