@@ -17,7 +17,7 @@ for fault in hangs hangs_busy; do
   judge "$fault" >"$fault.told" 2>&1 &
 done
 
-kvconform run "exec:python3 $adapters/full_attention.py" --budget 2500 --variant full | sed 's/[0-9,]* ops/N ops/'
+kvconform run "exec:python3 $adapters/full_attention.py" --budget 2500 --variant full 2>/dev/null | sed 's/[0-9,]* ops/N ops/'
 kvconform run "exec:python3 $adapters/full_attention.py" --budget 1000 --variant 'f*l' --profile assisted --quiet --seed 5
 try kvconform smoke "exec:python3 '$adapters/full_attention.py'"
 # Spaces and quotation marks in the command.

@@ -18,7 +18,7 @@ grep -q '^✗ 1 finding in 1 of 2 variants' summary || fail 'no summary beside t
 
 # A pattern reaches several variants, broken ones when it says so.
 try kvconform run 'builtin:f*' --budget 100
-found=$(kvconform run 'builtin:cross+*' | grep -c '^✗ cross+.* finding' || :)
+found=$(kvconform run 'builtin:cross+*' 2>/dev/null | grep -c '^✗ cross+.* finding' || :)
 there=$(kvconform list faults | grep -c '^cross+')
 [ "$found" -eq "$there" ] || fail "findings in $found of $there broken caches"
 
