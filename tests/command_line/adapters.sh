@@ -2,12 +2,13 @@
 command -v python3 >/dev/null || skip 'no python3'
 export PYTHONDONTWRITEBYTECODE=1
 adapters=$KVC_TOP/tests/adapters
+mark=adapters-$$ # known in the list of processes
 
 # Faults of the subject are findings. Those that take time run beside the rest; what they print is shown at the end.
 subject_faults='hangs hangs_busy crashes exits swells length_off refuses_loudly'
 judge() {
   status=0
-  timeout 100 kvconform run "exec:python3 $adapters/broken.py $1" --variant full --budget 20 --jobs 2 --timeout 1 --memory 150 \
+  timeout 100 kvconform run "exec:python3 $adapters/broken.py $1 $mark" --variant full --budget 20 --jobs 2 --timeout 1 --memory 150 \
     --json "$1.json" >"$1.output" 2>&1 || status=$?
   laws=$(sed -n 's/^  law: *\([A-Z]*\) .*/\1/p' "$1.output" | sort -u | tr '\n' ' ')
   echo "$1: $status: $laws" "$(grep -m 1 -o '^  case: .*crop 0' "$1.output" | sed 's/.*, //; s/  case: //')"
@@ -33,7 +34,7 @@ for fault in hello_unknown_subject hello_unknown_variant hello_old_version hello
   no_newline wrong_id says_error cut_line cut_data stalls_in_data more_bytes bytes_more_than_steps bytes_absurd length_nan step_missing \
   shape_huge name_not_utf8 tensor_same_as_itself; do
   status=0
-  timeout 30 kvconform run "exec:python3 $adapters/broken.py $fault" --variant full --budget 200 --jobs 1 --timeout 1 >output 2>complaint ||
+  timeout 30 kvconform run "exec:python3 $adapters/broken.py $fault $mark" --variant full --budget 200 --jobs 1 --timeout 1 >output 2>complaint ||
     status=$?
   echo "$fault: $status: $(sed -n 's/^.* not run: //p; s/^.* not covered: /not covered: /p' output | tail -n 1)"
   # Nothing but the adapter's own complaints.
@@ -46,4 +47,4 @@ wait
 for fault in $subject_faults; do
   cat "$fault.told"
 done
-if ps -A -o args= 2>/dev/null | grep -F "$adapters/broken.py" | grep -v grep; then fail 'left behind'; fi
+if ps -A -o args= 2>/dev/null | grep -F "$mark" | grep -v grep; then fail 'left behind'; fi
