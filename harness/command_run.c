@@ -66,11 +66,17 @@ static int check_json(const char *path)
     char folder[4096];
     const char *slash = strrchr(path, '/');
     size_t length = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
+    struct stat status;
     kvc_error error;
 
-    if (strcmp(path, "-") == 0 || access(path, W_OK) == 0)
+    if (strcmp(path, "-") == 0)
         return 1;
-    if (length < sizeof folder) {
+    if (stat(path, &status) == 0) {
+        if (!S_ISDIR(status.st_mode) && access(path, W_OK) == 0)
+            return 1;
+        if (S_ISDIR(status.st_mode))
+            errno = EISDIR;
+    } else if (length < sizeof folder) {
         memcpy(folder, slash == NULL ? "." : path, length);
         folder[length] = '\0';
         if (access(folder, W_OK | X_OK) == 0)

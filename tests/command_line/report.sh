@@ -59,5 +59,6 @@ done
 try kvconform run builtin:full --budget 100 --report file
 try kvconform run builtin:full --budget 100 --report nowhere/out
 try kvconform run builtin:full --budget 100 --json nowhere/result.json
+try kvconform run builtin:full --budget 100 --json .
 # A folder that is there is used again.
 try kvconform run builtin:ring --budget 100 --report out
