@@ -173,11 +173,27 @@ def read_ops(value: object, name: str) -> list[Op]:
     return ops
 
 
+def check_rows(ops: list[Op], rows: int) -> None:
+    """Whether the rows that ops speak of are there, when none of the ops is refused."""
+    for name, argument in ops:
+        if isinstance(argument, tuple):
+            if max(argument) >= rows or (name == "reorder" and len(argument) != rows):
+                raise RequestError(f'field "sequences": {name} {list(argument)} does not fit {rows} rows')
+            rows = len(argument)
+        elif name == "repeat" and isinstance(argument, int):
+            rows *= argument
+            if rows > ROWS_MAX:
+                raise RequestError(f'field "sequences": a batch may have at most {ROWS_MAX} rows')
+
+
 def read_run(message: dict[str, Any]) -> RunRequest:
     """A `run` request."""
     sequences = [
         read_ops(entry, "sequences") for entry in read_list(message.get("sequences"), "sequences", SEQUENCES_MAX)
     ]
+    params = read_params(message.get("params", {}))
+    for ops in sequences:
+        check_rows(ops, params.batch)
     numbers: list[list[int] | None] = [None] * len(sequences)
     if message.get("numbers") is not None:
         lists = read_list(message["numbers"], "numbers", SEQUENCES_MAX)
@@ -193,7 +209,7 @@ def read_run(message: dict[str, Any]) -> RunRequest:
             numbers[position] = entry
     return RunRequest(
         variant=read_text(message.get("variant"), "variant", 63),
-        params=read_params(message.get("params", {})),
+        params=params,
         sequences=sequences,
         numbers=numbers,
     )

@@ -188,10 +188,10 @@ class Runner:
         try:
             # An op on rows comes out of step when the subject refused an earlier one: the call cannot be made then.
             if name in ("reorder", "select"):
-                if any(row >= session.rows for row in argument) or (name == "reorder" and len(argument) != session.rows):
-                    raise IndexError(f"{name} {list(argument)} does not fit {session.rows} rows")  # noqa: TRY301
+                if max(argument) >= session.rows or (name == "reorder" and len(argument) != session.rows):
+                    raise IndexError(f"{name} {list(argument)} does not fit {session.rows} rows")
             elif name == "repeat" and session.rows * argument > ROWS_MAX:
-                raise IndexError(f"a batch may have at most {ROWS_MAX} rows")  # noqa: TRY301
+                raise IndexError(f"a batch may have at most {ROWS_MAX} rows")
             self.plan.ops[name](session, argument)
         except MemoryError:
             raise
