@@ -269,7 +269,7 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
         entry.reason = "this version has no such class";
         (void)add(self, &entry);
     }
-    for (size_t at = 0; variants[at] != NULL && !self->interrupted && !self->internal; at++) {
+    for (size_t at = 0; variants[at] != NULL && !self->internal; at++) {
         const kvc_spec *spec;
         char what[160];
         kvc_record_run entry = run;
@@ -277,6 +277,10 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
             continue;
         matched = 1;
         entry.variant = variants[at];
+        if (self->interrupted) {
+            not_run(self, &entry, "interrupted");
+            continue;
+        }
         spec = kvc_catalogue_spec(session->catalogue, run.subject, variants[at]);
         if (spec == NULL || contract == NULL) {
             self->not_covered = 1;

@@ -479,6 +479,15 @@ void kvc_detail_write(kvc_judge *judge, const kvc_op *op, const kvc_observation 
             (void)snprintf(text, sizeof text, "%.80s: %.300s", observation->error_kind, observation->error_text);
             cJSON_AddStringToObject(observed, "error", text);
         }
+        else if (failure->place == KVC_PLACE_ADDRESS || failure->place == KVC_PLACE_INPUT ||
+                 failure->place == KVC_PLACE_EARLIER) {
+            char text[160];
+            (void)snprintf(text, sizeof text, "%.100s %s", tensor_name(model->plan, failure, 0),
+                           failure->place == KVC_PLACE_ADDRESS ? "was moved to another address"
+                           : failure->place == KVC_PLACE_INPUT ? "was given as an input and has been written to"
+                                                               : "was returned earlier and has been changed");
+            cJSON_AddStringToObject(observed, "error", text);
+        }
         add_lengths(expected, observed, model, observation);
         if (failure->deviation != KVC_DIFFERS)
             add_tensors(expected, observed, model, observation,

@@ -56,6 +56,17 @@ static void name_tensor(const kvc_plan *plan, kvc_finding *finding)
     }
 }
 
+/* In a cache of several layers the one that refuses is part of the cause. */
+static void name_refusing_layer(const kvc_plan *plan, kvc_finding *finding)
+{
+    size_t used = strlen(finding->tensor);
+    int layer = finding->failure.rule_layer;
+
+    if (plan->layers > 1 && finding->law == KVC_ATOMIC && layer >= 0 && layer < plan->layers)
+        (void)snprintf(finding->tensor + used, sizeof finding->tensor - used, ", refused by %.80s",
+                       plan->layer[layer].spec->variant);
+}
+
 static uint32_t hash_text(const char *text)
 {
     uint32_t hash = 2166136261u;
@@ -77,6 +88,7 @@ int kvc_finding_name(const kvc_bench *bench, kvc_finding *finding, kvc_error *er
     finding->also = finding->failure.also;
     add_laws_of_case(finding);
     name_tensor(&plan, finding);
+    name_refusing_layer(&plan, finding);
     (void)kvc_situation_text(&finding->failure.situation, finding->situation, sizeof finding->situation);
     if (finding->law == KVC_CALL)
         (void)snprintf(cause, sizeof cause, "%s|CALL|%s|%s", bench->variant, kvc_call_name(finding->params.call),
@@ -85,6 +97,10 @@ int kvc_finding_name(const kvc_bench *bench, kvc_finding *finding, kvc_error *er
         (void)snprintf(cause, sizeof cause, "%s|%s|%s|%s|%d|%s", bench->variant, kvc_law_name(finding->law),
                    finding->tensor, kvc_op_name((kvc_op_kind)finding->failure.op), kvc_situation_code(&outline),
                    kvc_deviation_text((kvc_deviation)finding->failure.deviation));
+    if (finding->params.window == 1) {
+        size_t used = strlen(cause);
+        (void)snprintf(cause + used, sizeof cause - used, "|window 1");
+    }
     (void)snprintf(finding->id, sizeof finding->id, "%s-%08x", kvc_law_name(finding->law), (unsigned)hash_text(cause));
     return 1;
 }
@@ -95,6 +111,8 @@ static int same_tensor(const kvc_finding *a, const kvc_finding *b)
     size_t a_length = strlen(a->tensor);
     size_t b_length = strlen(b->tensor);
 
+    if (a->law == KVC_ATOMIC && b->law == KVC_ATOMIC)
+        return strcmp(a->tensor, b->tensor) == 0;
     if (a->failure.place == KVC_PLACE_LENGTH || a->failure.place == KVC_PLACE_POSITION) {
         a_length = strcspn(a->tensor, " ");
         b_length = strcspn(b->tensor, " ");
@@ -131,6 +149,8 @@ int kvc_finding_covers(const kvc_finding *finding, const kvc_finding *other)
 
     if (same_call(finding, other))
         return 1;
+    if (finding->params.window == 1 && other->params.window != 1)
+        return 0;
     /* A buffer that an op moves is moved whatever the cache holds. */
     if (finding->failure.place == KVC_PLACE_ADDRESS && other->failure.place == KVC_PLACE_ADDRESS &&
         finding->failure.op == other->failure.op && same_tensor(finding, other))

@@ -218,7 +218,9 @@ static int check_words(const kvc_options *options, kvc_error *error)
     case KVC_VERB_REPLAY:
         if (options->words == 0)
             kvc_error_set(error, "replay: expected case files, such as those a report has in its cases/ folder");
-        return options->words > 0;
+        else if (options->json != NULL || options->report != NULL)
+            kvc_error_set(error, "replay: writes no files; leave out --json and --report");
+        return options->words > 0 && options->json == NULL && options->report == NULL;
     case KVC_VERB_SMOKE:
         if (options->words != 1)
             kvc_error_set(error, "smoke: expected one target, such as exec:./my_adapter");

@@ -38,26 +38,28 @@ static void add_choice(prover *self, kvc_op op)
     }
 }
 
-/* The alphabet: numbers up to the largest that the case uses. */
+/* The alphabet: numbers up to all that the case appends and removes, so that fewer ops with larger numbers are among them. */
 static void make_choices(prover *self)
 {
-    int32_t appended = 1;
-    int32_t cropped = 1;
+    int32_t appended = 0;
+    int32_t cropped = 0;
     int positive = 0;
     const kvc_sequence *sequence = &self->finding->sequence;
 
     for (int at = 0; at < sequence->count; at++) {
         int32_t n = sequence->op[at].n;
-        if (sequence->op[at].kind == KVC_APPEND && n > appended)
-            appended = n;
-        if (sequence->op[at].kind == KVC_CROP && -n > cropped)
-            cropped = -n;
+        if (sequence->op[at].kind == KVC_APPEND)
+            appended += n;
+        if (sequence->op[at].kind == KVC_CROP && n < 0)
+            cropped -= n;
         if (sequence->op[at].kind == KVC_CROP && n > positive)
             positive = n;
     }
-    for (int32_t n = 1; n <= appended; n++)
+    appended = appended < 1 ? 1 : appended;
+    cropped = cropped < 1 ? 1 : cropped;
+    for (int32_t n = 1; n <= appended && n <= CHOICES_MAX; n++)
         add_choice(self, (kvc_op){.kind = KVC_APPEND, .n = n});
-    for (int32_t n = 0; n <= cropped; n++)
+    for (int32_t n = 0; n <= cropped && n <= CHOICES_MAX; n++)
         add_choice(self, (kvc_op){.kind = KVC_CROP, .n = -n});
     for (int32_t n = 1; n <= (positive > 0 ? positive : 1); n++)
         add_choice(self, (kvc_op){.kind = KVC_CROP, .n = n});

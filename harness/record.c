@@ -114,15 +114,16 @@ static void add_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *fin
                        &ignored) ||
         finding->failure.rule < 0 || finding->failure.rule >= KVC_CONTRACT_RULES)
         return;
-    layer = finding->failure.layer >= 0 && finding->failure.layer < plan.layers ? finding->failure.layer : 0;
+    layer = finding->failure.rule_layer >= 0 && finding->failure.rule_layer < plan.layers ? finding->failure.rule_layer : 0;
     rule = plan.layer[layer].rules.rule[finding->failure.rule];
     if (finding->law == KVC_CALL)
         rule = plan.rules.rule[KVC_CONTRACT_CALLS];
-    else if (finding->law == KVC_ALIAS)
+    else if (finding->law == KVC_ALIAS && finding->failure.place == KVC_PLACE_EARLIER)
         rule = plan.layer[layer].rules.rule[KVC_CONTRACT_RETURNED_TENSORS];
     else if (finding->law == KVC_HONEST)
         rule = plan.layer[layer].rules.rule[KVC_CONTRACT_CLAIM];
-    if (finding->failure.op == KVC_CROP || finding->law == KVC_CALL || finding->law == KVC_ALIAS ||
+    if ((finding->failure.op == KVC_CROP && finding->law != KVC_ALIAS) || finding->law == KVC_CALL ||
+        (finding->law == KVC_ALIAS && finding->failure.place == KVC_PLACE_EARLIER) || finding->law == KVC_ATOMIC ||
         finding->failure.deviation == KVC_NOT_REFUSED || finding->failure.deviation == KVC_WRONG_ERROR) {
         cJSON *part = cJSON_AddObjectToObject(json, "rule");
         cJSON_AddStringToObject(part, "name", kvc_rule_name_text(rule->name));
@@ -133,12 +134,13 @@ static void add_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *fin
     }
     /* No rule of the contract decides: what the tensor holds is the spec's word, the rest the law's own. */
     {
-        const char *source = plan.layer[layer].spec->source;
-        int rests_on_spec = source[0] != '\0' && (finding->failure.place == KVC_PLACE_STORED ||
-                                                  finding->failure.place == KVC_PLACE_RETURNED ||
-                                                  finding->failure.place == KVC_PLACE_ADDRESS ||
-                                                  finding->failure.place == KVC_PLACE_MASK ||
-                                                  finding->failure.place == KVC_PLACE_LENGTH);
+        int of = finding->failure.layer >= 0 && finding->failure.layer < plan.layers ? finding->failure.layer : 0;
+        const char *source = plan.layer[of].spec->source;
+        /* What a tensor holds is written down; what reset, batch ops and refusals must leave alone is our argument. */
+        int rests_on_spec = source[0] != '\0' && finding->law >= KVC_LENGTH && finding->law <= KVC_ADDRESS;
+        cJSON *part = cJSON_AddObjectToObject(json, "rule");
+        cJSON_AddStringToObject(part, "name", "law");
+        cJSON_AddStringToObject(part, "value", kvc_law_name(finding->law));
         cJSON_AddStringToObject(json, "source", rests_on_spec ? source : kvc_law_text(finding->law));
         cJSON_AddStringToObject(json, "basis", rests_on_spec ? "documented" : "inferred");
     }

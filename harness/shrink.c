@@ -122,6 +122,30 @@ static int shrink_ops(shrinker *self)
     return changed;
 }
 
+/* Two appends or two crops side by side become one. */
+static int join_ops(shrinker *self)
+{
+    int changed = 0;
+    int again = 1;
+
+    while (again && self->result == KVC_CREW_DONE) {
+        const kvc_sequence *whole = &self->finding->sequence;
+        for (int at = 0; at + 1 < whole->count; at++) {
+            kvc_sequence next = *whole;
+            const kvc_op *other = &whole->op[at + 1];
+            if (whole->op[at].kind != other->kind || (other->kind != KVC_APPEND && other->kind != KVC_CROP))
+                continue;
+            next.op[at].n += other->n;
+            memmove(&next.op[at + 1], &next.op[at + 2], (size_t)(next.count - at - 2) * sizeof next.op[0]);
+            next.count--;
+            propose(self, &next);
+        }
+        again = take_first(self, &self->finding->params);
+        changed |= again;
+    }
+    return changed;
+}
+
 static int32_t with_size(const kvc_op *op, int32_t size)
 {
     return op->n < 0 ? -size : size;
@@ -221,6 +245,7 @@ kvc_crew_result kvc_finding_shrink(const kvc_bench *bench, kvc_finding *finding,
         changed = 0;
     for (int round = 0; changed && round < ROUNDS_MAX && self.result == KVC_CREW_DONE; round++) {
         changed = shrink_ops(&self);
+        changed |= join_ops(&self);
         changed |= shrink_numbers(&self);
         changed |= shrink_pairs(&self);
         changed |= shrink_rows(&self);

@@ -25,7 +25,8 @@ typedef struct kvc_tally {
 } kvc_tally;
 
 /*
- * Whether two failures look the same: law, tensor, kind of op, situation in outline, kind of deviation. `strict` also sets apart
+ * Whether two failures look the same: law, tensor, kind of op, situation in outline, kind of deviation. A window of one token,
+ * which holds nothing between calls, is a matter of its own, lest every fault be made smaller into one of it. `strict` also sets apart
  * the way of calling and whether a reset came before, which shrinking may take away.
  */
 int kvc_failures_alike(const kvc_failure *a, const kvc_params *a_params, const kvc_sequence *a_sequence,

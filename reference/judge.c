@@ -623,6 +623,7 @@ int kvc_judge_step(kvc_judge *judge, const kvc_op *op, const kvc_observation *ob
     failure->op = op->kind;
     failure->situation = judge->expectation.situation;
     failure->rule = (int32_t)judge->expectation.rule->name;
+    failure->rule_layer = judge->expectation.layer;
     sort_tensors(judge, observation, &other);
     result = observation->outcome != 0 ? judge_refused(judge, op, observation, other, failure)
                                        : judge_done(judge, op, observation, failure);
@@ -656,6 +657,7 @@ void kvc_judge_died(kvc_judge *judge, const kvc_op *op, kvc_deviation how, kvc_f
     failure->op = op->kind;
     failure->situation = judge->expectation.situation;
     failure->rule = (int32_t)judge->expectation.rule->name;
+    failure->rule_layer = judge->expectation.layer;
     (void)kvc_model_commit(&judge->model, op, &judge->expectation,
                            judge->expectation.verdict == KVC_MUST_REFUSE);
 }

@@ -31,6 +31,7 @@ typedef struct kvc_failure {
     int32_t step;
     uint32_t also; /* bit 1 << kvc_law: the others */
     int32_t rule;  /* kvc_rule_name of the rule that decides */
+    int32_t rule_layer; /* and the layer that it holds for */
     kvc_situation situation;
 } kvc_failure;
 

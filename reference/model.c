@@ -94,6 +94,7 @@ static void expect_append(const kvc_model *model, const kvc_op *op, kvc_expectat
         if (rule == KVC_RULE_FIXED && overflow->value == KVC_OVERFLOW_REFUSE) {
             out->verdict = KVC_MUST_REFUSE;
             out->rule = overflow;
+            out->layer = plan->slot[at].layer;
         } else if (rule == KVC_RULE_FIXED) {
             out->unspecified = 1;
         } else if (rule == KVC_RULE_FIXED_WINDOW && plan->params.capacity <= plan->params.window) {
@@ -103,11 +104,12 @@ static void expect_append(const kvc_model *model, const kvc_op *op, kvc_expectat
     }
 }
 
-static void merge(kvc_expectation *out, kvc_verdict verdict, const kvc_contract_rule *rule)
+static void merge(kvc_expectation *out, kvc_verdict verdict, const kvc_contract_rule *rule, int layer)
 {
     if (verdict > out->verdict) {
         out->verdict = verdict;
         out->rule = rule;
+        out->layer = layer;
     }
 }
 
@@ -118,14 +120,14 @@ static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectatio
     for (int layer = 0; layer < plan->layers; layer++) {
         const kvc_contract_rule *const *rule = plan->layer[layer].rules.rule;
         if (rule[KVC_CONTRACT_CROP]->value == KVC_CROP_REFUSE)
-            merge(out, KVC_MUST_REFUSE, rule[KVC_CONTRACT_CROP]);
+            merge(out, KVC_MUST_REFUSE, rule[KVC_CONTRACT_CROP], layer);
         if (op->n > 0 && rule[KVC_CONTRACT_CROP_POSITIVE]->value == KVC_POSITIVE_REFUSE)
-            merge(out, KVC_MUST_REFUSE, rule[KVC_CONTRACT_CROP_POSITIVE]);
+            merge(out, KVC_MUST_REFUSE, rule[KVC_CONTRACT_CROP_POSITIVE], layer);
     }
     {
         const kvc_contract_rule *const *rule = plan->rules.rule;
         if (rule[KVC_CONTRACT_CROP]->value == KVC_CROP_REFUSE)
-            merge(out, KVC_MUST_REFUSE, rule[KVC_CONTRACT_CROP]);
+            merge(out, KVC_MUST_REFUSE, rule[KVC_CONTRACT_CROP], 0);
         if (out->rule == NULL)
             out->rule = op->n > 0    ? rule[KVC_CONTRACT_CROP_POSITIVE]
                         : op->n == 0 ? rule[KVC_CONTRACT_CROP_ZERO]
@@ -153,7 +155,7 @@ static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectatio
         for (int layer = 0; layer < plan->layers; layer++) {
             const kvc_contract_rule *unused = plan->layer[layer].rules.rule[KVC_CONTRACT_CROP_UNUSED];
             if (unused->value == KVC_UNUSED_EITHER)
-                merge(out, KVC_EITHER, unused);
+                merge(out, KVC_EITHER, unused, layer);
             else if (out->verdict == KVC_DO)
                 out->rule = unused;
         }
@@ -165,7 +167,7 @@ static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectatio
         /* A cache that was never used has no state that could be lost: refusing is documented, doing nothing is right. */
         if (!model->used && verdict == KVC_MUST_REFUSE)
             verdict = KVC_EITHER;
-        merge(out, verdict, rule);
+        merge(out, verdict, rule, plan->slot[at].layer);
     }
 }
 

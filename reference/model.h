@@ -70,6 +70,7 @@ typedef struct kvc_situation {
 typedef struct kvc_expectation {
     kvc_verdict verdict;
     const kvc_contract_rule *rule; /* the rule that decides; never NULL */
+    int layer;                     /* the layer whose rule it is */
     int unspecified;               /* no contract says what happens: such an op is not generated */
     int32_t target;                /* length after a crop */
     int32_t removed;               /* tokens that a crop removes */

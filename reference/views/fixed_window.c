@@ -22,6 +22,8 @@ static kvc_verdict crop(const kvc_model *model, int slot, const kvc_expectation 
     if (held == 0 || asked->removed == 0 || asked->target == 0)
         return KVC_DO;
     *rule = kvc_slot_rule(model, slot, KVC_CONTRACT_UNRECORDED);
+    if ((*rule)->value == KVC_UNRECORDED_REFUSE)
+        return KVC_MUST_REFUSE;
     /* One token less than the buffer is enough to go on with, when it is given back exactly; of one cell that is none. */
     return cells(model) == 1 || kvc_larger(0, asked->target - (cells(model) - 1)) >= held ? KVC_EITHER : KVC_MUST_REFUSE;
 }

@@ -159,7 +159,7 @@ Test(catalogue, ages_of_the_other_rules) {
         {"5.24.0", "LinearAttentionLayer", KVC_CONTRACT_CROP_UNUSED, KVC_UNUSED_EITHER},
         {"5.12.1", "LinearAttentionLayer", KVC_CONTRACT_UNRECORDED, KVC_UNRECORDED_IGNORED},
         {"5.14.1", "LinearAttentionLayer", KVC_CONTRACT_UNRECORDED, KVC_UNRECORDED_REFUSE},
-        {"5.24.0", "StaticSlidingWindowLayer", KVC_CONTRACT_UNRECORDED, KVC_UNRECORDED_EXACT},
+        {"5.24.0", "StaticSlidingWindowLayer", KVC_CONTRACT_UNRECORDED, KVC_UNRECORDED_REFUSE},
         {"5.12.1", "LinearAttentionLayer", KVC_CONTRACT_RECURRENT, KVC_RECURRENT_IGNORED},
         {"5.24.0", "LinearAttentionLayer", KVC_CONTRACT_RECURRENT, KVC_RECURRENT_REFUSE},
         {"5.24.0", "StaticLayer", KVC_CONTRACT_OVERFLOW, KVC_OVERFLOW_REFUSE},

@@ -180,6 +180,8 @@ def compare_tensor(name, expected, kind):
         # One token more than needed is fine.
         saw = [row[-len(wanted) :] if wanted else row for row, wanted in zip(saw, expected)] + saw[len(expected) :]
     compare(name, expected if any(expected) else [], saw if any(saw) else [])
+    if saw and tensor.dtype not in (DTYPE, torch.int64):
+        compare(f"dtype of {name}", DTYPE, tensor.dtype)
 '''
 
 LAW_CHECKS = {
@@ -204,5 +206,7 @@ for name, (width, offset) in announced.items():
     prefix = name[: -len("keys")]
     tensor = returned.get(prefix + "returned.keys")
     if outcome == "done" and tensor is not None:
-        compare(f"width of {name}, as announced", width, tensor.shape[-2])""",
+        compare(f"width of {{name}}, as announced", width, tensor.shape[-2])
+for (name, (width, offset)), wanted in zip(announced.items(), {offsets}):
+    compare(f"offset of {{name}}, as announced", wanted, offset)""",
 }

@@ -443,7 +443,9 @@ class Writer:
             elif law == "ALIAS":
                 lines.append(LAW_CHECKS[law].format(names=json.dumps(self.alias_names())))
             else:
-                lines.append(LAW_CHECKS[law])
+                masks = [pair for pair in expected.get("masks", []) if isinstance(pair, list) and len(pair) == 2]
+                offsets = [pair[1] for pair in masks if pair[1] is not None]
+                lines.append(LAW_CHECKS[law].format(offsets=json.dumps(offsets)))
         else:
             compared = self.comparisons(expected)
             if law == "ATOMIC":
