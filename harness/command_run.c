@@ -372,6 +372,14 @@ static int run_target(running *self, const char *text)
                       cJSON_GetObjectItemCaseSensitive(hello, "version")->valuestring);
         kvc_complain(error.text);
         status = KVC_EXIT_USAGE;
+    } else if (options->contract != NULL &&
+               strcmp(kvc_catalogue_contract_by_id(session->catalogue, options->contract)->subject,
+                      cJSON_GetObjectItemCaseSensitive(hello, "subject")->valuestring) != 0) {
+        kvc_progress_clear(&self->progress);
+        kvc_error_set(&error, "--contract \"%.60s\": is a contract of %.60s, not of \"%.100s\"", options->contract,
+                      kvc_catalogue_contract_by_id(session->catalogue, options->contract)->subject, text);
+        kvc_complain(error.text);
+        status = KVC_EXIT_USAGE;
     } else if (!run_variants(self, crew, target, hello, variants)) {
         kvc_progress_clear(&self->progress);
         kvc_error_set(&error, "target \"%.100s\": no variant matches; kvconform list variants shows them", text);
