@@ -330,7 +330,7 @@ static char folder[64];
 static void make_folder(void) {
     static const char *const names[] = {"", "/specs", "/specs/s", "/specs/t", "/contracts"};
     char path[128];
-    (void)snprintf(folder, sizeof folder, "/tmp/kvconform-catalogue-XXXXXX");
+    (void)snprintf(folder, sizeof folder, "kvconform-catalogue-XXXXXX");
     cr_assert_not_null(mkdtemp(folder));
     for (size_t at = 1; at < sizeof names / sizeof names[0]; at++) {
         (void)snprintf(path, sizeof path, "%s%s", folder, names[at]);

@@ -182,7 +182,7 @@ Test(json, known_fields) {
 }
 
 Test(json, files) {
-    char path[] = "/tmp/kvconform-json-XXXXXX";
+    char path[] = "kvconform-json-XXXXXX";
     int file = mkstemp(path);
     kvc_error error = {""};
     char *text = NULL;
