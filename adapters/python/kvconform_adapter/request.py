@@ -143,6 +143,15 @@ def is_rows(value: object) -> bool:
     )
 
 
+KNOWN_OPS: dict[str, tuple[int, int]] = {
+    "append": (0, TOKENS_MAX),
+    "crop": (-(2**31), 2**31 - 1),
+    "repeat": (1, ROWS_MAX),
+    "record": (0, 1),
+}
+"""Ops with one number, and the smallest and largest that it may be."""
+
+
 def read_op(value: object) -> Op:
     """One op: `["append", 3]`, `["reset"]`, `["reorder", [1, 0]]`."""
     if type(value) is list and value:
@@ -150,14 +159,10 @@ def read_op(value: object) -> Op:
         if len(value) == 2:
             argument = value[1]
             if type(argument) is int:
-                if name == "append" and 0 <= argument <= TOKENS_MAX:
-                    return ("append", argument)
-                if name == "crop" and -(2**31) <= argument < 2**31:
-                    return ("crop", argument)
-                if name == "repeat" and 1 <= argument <= ROWS_MAX:
-                    return ("repeat", argument)
-                if name == "record" and 0 <= argument <= 1:
-                    return ("record", argument)
+                if type(name) is str and name in KNOWN_OPS:
+                    low, high = KNOWN_OPS[name]
+                    if low <= argument <= high:
+                        return (name, argument)
             elif name in ("reorder", "select") and is_rows(argument):
                 return (name, tuple(argument))
         elif len(value) == 1 and name == "reset":

@@ -27,7 +27,7 @@ from kvconform_adapter.transformers_caches import (
     load_class,
     stored_tensors,
 )
-from kvconform_adapter.values import PLANES, Table
+from kvconform_adapter.values import PLANES, Table, TablePool
 
 DTYPES = {
     "float32": torch.float32,
@@ -52,8 +52,8 @@ class Session:
         self.folds = [0] * rows
         self.start = 0
         self.appends = 0
-        self.inputs: list[tuple[str, Any]] = []
-        self.results: list[tuple[str, Any]] = []
+        self.inputs: list[list[Any]] = []
+        self.results: list[list[Any]] = []
 
 
 Call = Callable[[Session, Any], Any]
@@ -97,8 +97,10 @@ class Plan:
 class PlanMaker:
     """Builds the plan of one variant with its parameters."""
 
-    def __init__(self, params: Params) -> None:
+    def __init__(self, params: Params, pool: TablePool | None = None) -> None:
         self.params = params
+        self.pool = TablePool() if pool is None else pool
+        self.tables = 0
         self.container = params.call.startswith("container")
         self.keyword = params.call not in ("position", "container")
         self.deprecated = params.call.endswith("deprecated")
@@ -108,7 +110,8 @@ class PlanMaker:
         """The inputs of one tensor."""
         salt = SALTS.get(name, 0) + number
         rows = self.params.heads if heads is None else heads
-        return Table(kind, salt, rows, shape, self.dtype, self.params.layout == "strided")
+        self.tables += 1
+        return self.pool.table(kind, salt, rows, shape, self.dtype, self.params.layout == "strided", self.tables)
 
     def make(self, name: str) -> Plan:
         """The plan of variant `name`; RequestError where the version or the parameters do not allow it."""

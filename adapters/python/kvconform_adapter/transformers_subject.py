@@ -11,47 +11,110 @@ import platform
 import sys
 import warnings
 from collections import OrderedDict
-from ctypes import string_at
+from collections.abc import Callable
+from ctypes import c_char
 from typing import TYPE_CHECKING, Any
 
 from kvconform_adapter.request import ROWS_MAX, Op, Params, RequestError, RunRequest, ScriptRequest
 
 if TYPE_CHECKING:
     from kvconform_adapter.transformers_calls import Plan, Session
+    from kvconform_adapter.values import TablePool
 
 ERROR_TEXT_MAX = 300
 PLANS_MAX = 32
 """Plans kept, each with its tables of inputs."""
+TEXTS_MAX = 1 << 16
+"""Descriptions of tensors kept from one reply to the next."""
+PACKED_MAX = 1 << 14
+"""Longest copy of a tensor that is kept, in bytes."""
+WORDS = ("float32", "float16", "bfloat16", "float64", "int64")
+
+
+Read = Callable[[int], Any]
+"""From the address of a tensor to its bytes, in the attribute `raw`. Several times faster than string_at and numpy."""
+Shown = tuple[str, Read]
+"""The index of a description, and how to read the bytes of such a tensor."""
+
+
+class Known:
+    """What stays the same from one reply to the next: descriptions as text, and readers by number of bytes."""
+
+    def __init__(self) -> None:
+        self.texts: dict[Any, tuple[str, Read]] = {}
+        self.readers: dict[int, Read] = {}
+        self.packed: dict[Any, tuple[Any, Any]] = {}
+        self.words: dict[Any, str] = {}
+
+    def describe(self, key: Any, tensor: Any) -> tuple[str, Read]:
+        """Text and reader for a name, dtype and shape that are not known yet."""
+        name, dtype, shape = key
+        word = self.words.get(dtype) or self.name_type(dtype, name)
+        if len(self.texts) >= TEXTS_MAX:
+            self.texts.clear()
+            self.readers.clear()
+            self.packed.clear()
+        size = tensor.nbytes
+        read = self.readers.get(size)
+        if read is None:
+            read = self.readers[size] = (c_char * size).from_address
+        # Names are made of letters, digits, dots and underscores, and need no quoting.
+        found = self.texts[key] = (f'["{name}","{word}",[{",".join(map(str, shape))}]]', read)
+        return found
+
+    def pack(self, tensor: Any, read: Read) -> bytes:
+        """The bytes of a tensor that is not contiguous. Copying into a tensor that is kept takes half the time."""
+        key = (tensor.dtype, tensor.shape)
+        found = self.packed.get(key)
+        if found is None:
+            copy = tensor.contiguous()
+            found = (copy, read(copy.data_ptr()))
+            if tensor.nbytes <= PACKED_MAX:
+                self.packed[key] = found
+        else:
+            found[0].copy_(tensor)
+        data: bytes = found[1].raw
+        return data
+
+    def name_type(self, dtype: Any, name: str) -> str:
+        """What the protocol calls a type."""
+        word = str(dtype).removeprefix("torch.")
+        if word not in WORDS:
+            raise RequestError(f"{name} is a tensor of type {word}, which the protocol cannot carry")
+        self.words[dtype] = word
+        return word
 
 
 class Reply:
     """What one reply gathers: descriptions of tensors, errors, raw bytes."""
 
-    def __init__(self) -> None:
-        self.definitions: dict[Any, str] = {}
+    def __init__(self, known: Known) -> None:
+        self.known = known
+        self.definitions: dict[Any, Shown] = {}
+        self.same: dict[tuple[str, str, int], str] = {}
         self.texts: list[str] = []
         self.errors: dict[tuple[str, str], int] = {}
         self.raw: list[bytes] = []
 
-    def define(self, key: Any, tensor: Any) -> str:
+    def define(self, key: Any, tensor: Any) -> Shown:
         """The index of a description (name, dtype, shape) that is not known yet."""
-        name, dtype, shape = key
-        word = str(dtype).removeprefix("torch.")
-        if word not in ("float32", "float16", "bfloat16", "float64", "int64") or tensor.device.type != "cpu":
-            raise RequestError(f"{name} is a tensor of type {word} on {tensor.device}, which the protocol cannot carry")
-        index = self.definitions[key] = str(len(self.texts))
-        self.texts.append(json.dumps([name, word, list(shape)], separators=(",", ":")))
-        return index
+        if not tensor.is_cpu:
+            raise RequestError(f"{key[0]} is a tensor on {tensor.device}, which the protocol cannot carry")
+        text, read = self.known.texts.get(key) or self.known.describe(key, tensor)
+        texts = self.texts
+        shown = self.definitions[key] = (str(len(texts)), read)
+        texts.append(text)
+        return shown
 
-    def index(self, name: str, tensor: Any) -> str:
-        """The index of a description."""
+    def show(self, name: str, tensor: Any) -> Shown:
+        """The index of a description, and how to read the tensor."""
         key = (name, tensor.dtype, tensor.shape)
         return self.definitions.get(key) or self.define(key, tensor)
 
-    def define_same(self, key: Any, tensor: Any) -> str:
+    def define_same(self, key: tuple[str, str, int], tensor: Any) -> str:
         """An entry of a returned tensor that is the stored one in the entry at `place`."""
         name, _, place = key
-        text = self.definitions[key] = f"[{self.index(name, tensor)},{place}]"
+        text = self.same[key] = f"[{self.show(name, tensor)[0]},{place}]"
         return text
 
     def error(self, error: BaseException, observer: str = "") -> int:
@@ -66,13 +129,6 @@ class Reply:
         return f'"tensors":[{",".join(self.texts)}],"errors":{errors},"results":[{",".join(results)}]'
 
 
-def raw_bytes(tensor: Any) -> bytes:
-    """The elements, row-major. Reading them in place is twice as fast as through numpy, and knows bfloat16."""
-    if not tensor.is_contiguous():
-        tensor = tensor.contiguous()
-    return string_at(tensor.data_ptr(), tensor.nbytes)
-
-
 class Runner:
     """Runs sequences of one plan into one reply."""
 
@@ -81,17 +137,20 @@ class Runner:
         self.params = params
         self.reply = reply
         self.watch = params.watch == 1
+        # Inputs that depend on nothing but their tokens and rows are looked up together.
+        self.plain = not plan.recurrent and all(feed.prepare is None and not feed.folded for feed in plan.feeds)
+        self.names: dict[int, tuple[list[list[str]], list[list[str]]]] = {}
+        self.inputs: dict[tuple[int, int, int], tuple[list[list[Any]], list[tuple[Any, int]]]] = {}
 
     def sequence(self, ops: list[Op], numbers: list[int] | None) -> str:
         """All steps of one sequence, as JSON."""
         session = self.plan.open()
         repeated = numbers is not None and len(set(numbers)) != len(numbers)
-        steps = []
-        for name, argument in ops:
-            if name == "append":
-                steps.append(self.append(session, argument, numbers, repeated))
-            else:
-                steps.append(self.other(session, name, argument))
+        append, other = self.append, self.other
+        steps = [
+            append(session, argument, numbers, repeated) if name == "append" else other(session, name, argument)
+            for name, argument in ops
+        ]
         return f"[{','.join(steps)}]"
 
     def append(self, session: Session, count: Any, numbers: list[int] | None, repeated: bool) -> str:
@@ -111,18 +170,20 @@ class Runner:
             except Exception as error:
                 masks.append("null")
                 observer_error = self.reply.error(error, "get_mask_sizes")
-        inputs, folds = self.make_inputs(session, count, numbers, repeated)
+        folds: tuple[int, ...] = ()
+        if self.plain and numbers is None:
+            inputs = self.take_inputs(session, count)
+        else:
+            inputs, folds = self.make_inputs(session, count, numbers, repeated)
         if self.watch:
-            for feed, given in zip(plan.feeds, inputs, strict=True):
-                for name, tensor in zip(feed.names, given, strict=True):
-                    session.inputs.append((f"input.{session.appends}.{feed.prefix}{name}", tensor))
+            names, earlier_names = self.watched_names(session.appends)
+            for feed_names, given in zip(names, inputs, strict=True):
+                session.inputs += map(self.watched, feed_names, given)
         returned = []
         error_index = -1
-        at = 0
         try:
-            for feed in plan.feeds:
-                result = feed.call(session, inputs[at])
-                at += 1
+            for feed, given in zip(plan.feeds, inputs, strict=True):
+                result = feed.call(session, given)
                 if feed.returns:
                     returned.append((feed, result))
         except MemoryError:
@@ -136,10 +197,23 @@ class Runner:
         session.start += count
         if self.watch:
             for feed, result in returned:
-                for name, tensor in zip(feed.names, result, strict=False):
-                    session.results.append((f"earlier.{session.appends}.{feed.prefix}{name}", tensor))
+                session.results += map(self.watched, earlier_names[plan.feeds.index(feed)], result)
         session.appends += 1
         return self.observe(session, ",".join(masks), "null", returned, error_index, observer_error)
+
+    def take_inputs(self, session: Session, count: int) -> list[list[Any]]:
+        """As `make_inputs`, for a plan whose inputs are `plain`."""
+        key = (session.start, count, session.rows)
+        entry = self.inputs.get(key)
+        if entry is not None:
+            for tensor, version in entry[1]:
+                if tensor._version != version:
+                    break
+            else:
+                return entry[0]
+        inputs = [[table.take(*key) for table in feed.tables] for feed in self.plan.feeds]
+        self.inputs[key] = (inputs, [(tensor, tensor._version) for given in inputs for tensor in given])
+        return inputs
 
     def make_inputs(
         self, session: Session, count: int, numbers: list[int] | None, repeated: bool
@@ -237,9 +311,9 @@ class Runner:
             except Exception as error:
                 error_index = reply.error(error, "get_query_offset") if error_index < 0 else error_index
         head = f"[{0 if error_index < 0 else 1},[{length}],[{masks}],[{position}],{claim},["
-        definitions, raw, layers = reply.definitions, reply.raw, session.layers
+        definitions, same, raw, layers = reply.definitions, reply.same, reply.raw, session.layers
+        pack = reply.known.pack
         entries: list[str] = []
-        tensors: list[Any] = []  # one for each entry
         shown: list[Any] = []  # one for each stored tensor, None for one that does not exist
         for name, layer, fetch in plan.stored:
             tensor = fetch(layers[layer])
@@ -247,11 +321,10 @@ class Runner:
             if tensor is None:
                 continue
             key = (name, tensor.dtype, tensor.shape)
-            entries.append(definitions.get(key) or reply.define(key, tensor))
-            tensors.append(tensor)
-            # As `raw_bytes`, written out: the most frequent line of all.
-            raw.append(string_at(tensor.data_ptr(), tensor.nbytes) if tensor.is_contiguous() else raw_bytes(tensor))
-        complete = len(shown) == len(tensors)
+            index, fetch_bytes = definitions.get(key) or reply.define(key, tensor)
+            entries.append(index)
+            raw.append(fetch_bytes(tensor.data_ptr()).raw if tensor.is_contiguous() else pack(tensor, fetch_bytes))
+        complete = len(shown) == len(entries)
         for feed, result in returned:
             for at, tensor in enumerate(result):
                 slot = feed.slots[at]
@@ -259,11 +332,19 @@ class Runner:
                     # What was not stored has no entry, so that entries may lie before their slot.
                     place = slot if complete else slot - sum(other is None for other in shown[:slot])
                     pair = (feed.returned_names[at], entries[place], place)
-                    entries.append(definitions.get(pair) or reply.define_same(pair, tensor))
+                    entries.append(same.get(pair) or reply.define_same(pair, tensor))
                 else:
-                    entries.append(reply.index(feed.returned_names[at], tensor))
-                    raw.append(raw_bytes(tensor))
-                tensors.append(tensor)
+                    index, fetch_bytes = reply.show(feed.returned_names[at], tensor)
+                    entries.append(index)
+                    raw.append(
+                        fetch_bytes(tensor.data_ptr()).raw if tensor.is_contiguous() else pack(tensor, fetch_bytes)
+                    )
+        if not self.watch and not plan.addresses:
+            return f"{head}{','.join(entries)}],{error_index}]"
+        # One for each entry.
+        tensors = [tensor for tensor in shown if tensor is not None]
+        for _, result in returned:
+            tensors += result
         if self.watch:
             self.observe_watched(session, entries, tensors)
         if not plan.addresses:
@@ -271,18 +352,41 @@ class Runner:
         addresses = ",".join([str(tensor.data_ptr()) for tensor in tensors])
         return f"{head}{','.join(entries)}],{error_index},[{addresses}]]"
 
+    def watched_names(self, number: int) -> tuple[list[list[str]], list[list[str]]]:
+        """For each feed the names of the inputs and of the returned tensors of append `number`, as they are watched."""
+        found = self.names.get(number)
+        if found is None:
+            found = self.names[number] = (
+                [[f"input.{number}.{feed.prefix}{name}" for name in feed.names] for feed in self.plan.feeds],
+                [[f"earlier.{number}.{feed.prefix}{name}" for name in feed.names] for feed in self.plan.feeds],
+            )
+        return found
+
+    def watched(self, name: str, tensor: Any) -> list[Any]:
+        """A tensor that is shown after every op: with its index, which stands as long as nobody writes to it."""
+        return [name, tensor, tensor._version, *self.reply.show(name, tensor)]
+
     def observe_watched(self, session: Session, entries: list[str], tensors: list[Any]) -> None:
         """All inputs and returned tensors of this sequence as they are now."""
-        known = {id(tensor): place for place, tensor in reversed(list(enumerate(tensors)))}
-        for name, tensor in (*session.inputs, *session.results):
-            index = self.reply.index(name, tensor)
-            place = known.setdefault(id(tensor), len(entries))
-            if place != len(entries):
-                entries.append(f"[{index},{place}]")
+        raw, pack = self.reply.raw, self.reply.known.pack
+        known: dict[int, int] = {}
+        for place, tensor in enumerate(tensors):
+            known.setdefault(id(tensor), place)
+        place = len(entries)
+        for entry in session.inputs + session.results:
+            name, tensor, version, index, read = entry
+            if tensor._version != version:
+                # An op in place may also have changed its shape.
+                index, read = self.reply.show(name, tensor)
+                entry[2:] = tensor._version, index, read
+            other = known.setdefault(id(tensor), place)
+            if other != place:
+                entries.append(f"[{index},{other}]")
             else:
                 entries.append(index)
-                self.reply.raw.append(raw_bytes(tensor))
+                raw.append(read(tensor.data_ptr()).raw if tensor.is_contiguous() else pack(tensor, read))
             tensors.append(tensor)
+            place += 1
 
 
 class TransformersSubject:
@@ -293,6 +397,8 @@ class TransformersSubject:
         self.problem = ""
         self.version = ""
         self.variants: list[str] = []
+        self.known = Known()
+        self.pool: TablePool | None = None
         try:
             self.load()
         except MemoryError:
@@ -323,7 +429,9 @@ class TransformersSubject:
             )
             return
         from kvconform_adapter.transformers_caches import available_variants  # noqa: PLC0415
+        from kvconform_adapter.values import TablePool  # noqa: PLC0415
 
+        self.pool = TablePool()
         self.variants = available_variants()
 
     def check(self) -> None:
@@ -357,7 +465,7 @@ class TransformersSubject:
         if plan is None:
             from kvconform_adapter.transformers_calls import PlanMaker  # noqa: PLC0415
 
-            plan = self.plans[key] = PlanMaker(params).make(variant)
+            plan = self.plans[key] = PlanMaker(params, self.pool).make(variant)
             if len(self.plans) > PLANS_MAX:
                 self.plans.popitem(last=False)
         else:
@@ -367,7 +475,9 @@ class TransformersSubject:
     def run(self, request: RunRequest) -> tuple[str, list[bytes]]:
         """Perform all sequences of a request."""
         plan = self.plan(request.variant, request.params)
-        reply = Reply()
+        if self.pool is not None:
+            self.pool.tidy()
+        reply = Reply(self.known)
         runner = Runner(plan, request.params, reply)
         results = [
             runner.sequence(ops, numbers) for ops, numbers in zip(request.sequences, request.numbers, strict=True)

@@ -8,6 +8,7 @@ is made anew before it is handed out again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -25,8 +26,16 @@ ELEMENTS_MAX = 1 << 26
 """Most elements in one input."""
 KEPT_ELEMENTS_MAX = 1 << 22
 """Elements that one table keeps before it forgets everything."""
+POOL_ELEMENTS_MAX = 1 << 23
+"""Elements that all tables of a pool keep before all forget everything."""
+POOL_TABLES_MAX = 1024
+"""Tables in a pool; plans keep theirs for as long as they live."""
+KEEPING_COST = 64
+"""Elements that keeping a tensor is counted as beside its own."""
 BLOCK = 256
 """Tokens computed at once: slicing costs a twentieth of computing."""
+BLOCK_ROWS = 8
+"""Rows computed at once: batches up to these share their blocks."""
 
 
 def digits(tokens: Tensor, rows: Tensor, heads: Tensor, channels: int) -> Tensor:
@@ -51,6 +60,28 @@ def values(salt: int, tokens: Tensor, rows: Tensor, heads: Tensor, channels: int
 def fold(number: int, token: int) -> int:
     """The fold number of a recurrent state after one more token."""
     return (31 * number + token + 1) % TOKENS_MAX
+
+
+@lru_cache(maxsize=64)
+def value_block(kind: str, salt: int, heads: int, channels: int, first: int, rows: int) -> Tensor:
+    """The values of tokens `first * BLOCK` to `(first + 1) * BLOCK - 1`, shared by all tables: never handed out itself.
+
+    Axes as in `Table`; small integers, but int64 for `planes`.
+    """
+    tokens = torch.arange(first * BLOCK, (first + 1) * BLOCK)
+    plain = plain_values(kind, salt, heads, channels, tokens, rows)
+    return plain if kind == "planes" else plain.to(torch.uint8)
+
+
+def plain_values(kind: str, salt: int, heads: int, channels: int, tokens: Tensor, rows: int) -> Tensor:
+    """An int64 tensor of its own with the values of these tokens; axes as in `Table`."""
+    row, head = torch.arange(rows), torch.arange(heads)
+    if kind == "planes":
+        return 64 * tokens.view(1, 1, -1) + 8 * row.view(1, -1, 1) + head.view(-1, 1, 1)
+    plain = values(salt, tokens.view(1, 1, -1, 1), row.view(-1, 1, 1, 1), head.view(1, -1, 1, 1), channels)
+    if kind != "heads":
+        plain = plain[:, 0]
+    return plain.transpose(1, 2) if kind == "columns" else plain
 
 
 class Table:
@@ -92,7 +123,7 @@ class Table:
             if block is None:
                 if len(self.blocks) >= 16:
                     self.blocks.clear()
-                block = self.blocks[(first, rows)] = self.compute(range(first * BLOCK, (first + 1) * BLOCK), rows)
+                block = self.blocks[(first, rows)] = self.make_block(first, rows)
             axis = 1 if self.kind == "flat" else 2
             plain = block.narrow(axis, start - first * BLOCK, count)
         else:
@@ -129,30 +160,31 @@ class Table:
         if count * rows * self.heads * self.channels > ELEMENTS_MAX:
             raise RequestError(f"an append would have an input of more than {ELEMENTS_MAX} elements")
 
+    def make_block(self, first: int, rows: int) -> Tensor:
+        """The values of one block of tokens; only copies of it are handed out."""
+        whole = value_block(self.kind, self.salt, self.heads, self.channels, first, max(rows, BLOCK_ROWS))
+        return whole.narrow(1 if self.kind == "planes" else 0, 0, rows).to(self.dtype)
+
     def compute(self, numbers: Sequence[int], rows: int) -> Tensor:
         """A tensor of its own with the values of these tokens."""
         tokens = torch.tensor(numbers, dtype=torch.int64)
-        row, head = torch.arange(rows), torch.arange(self.heads)
-        if self.kind == "planes":
-            return 64 * tokens.view(1, 1, -1) + 8 * row.view(1, -1, 1) + head.view(-1, 1, 1)
-        plain = values(
-            self.salt, tokens.view(1, 1, -1, 1), row.view(-1, 1, 1, 1), head.view(1, -1, 1, 1), self.channels
-        )
-        if self.kind != "heads":
-            plain = plain[:, 0]
-        if self.kind == "columns":
-            plain = plain.transpose(1, 2)
-        return plain.to(self.dtype)
+        return plain_values(self.kind, self.salt, self.heads, self.channels, tokens, rows).to(self.dtype)
 
     def keep(self, key: Any, plain: Tensor) -> Tensor:
         """A copy of `plain` in the wanted layout, remembered under `key`."""
         made = self.spread(plain) if self.strided else plain.clone(memory_format=torch.contiguous_format)
-        self.kept_elements += made.numel() + 64
+        self.kept_elements += made.numel() + KEEPING_COST
         if self.kept_elements > KEPT_ELEMENTS_MAX:
-            self.kept.clear()
-            self.kept_elements = made.numel()
+            self.forget()
+            self.kept_elements = made.numel() + KEEPING_COST
         self.kept[key] = (made, made._version)
         return made
+
+    def forget(self) -> None:
+        """Keep nothing any more."""
+        self.kept.clear()
+        self.blocks.clear()
+        self.kept_elements = 0
 
     def spread(self, plain: Tensor) -> Tensor:
         """A view of a larger tensor, laid out as a model's projections are: tokens before heads or channels."""
@@ -161,3 +193,28 @@ class Table:
         view = larger[..., 0]
         view.copy_(turned)
         return view.transpose(1, 2) if self.kind in ("heads", "columns") else view
+
+
+class TablePool:
+    """Tables shared by plans: most plans differ in something else than their inputs."""
+
+    def __init__(self) -> None:
+        self.tables: dict[Any, Table] = {}
+
+    def table(
+        self, kind: str, salt: int, heads: int, shape: tuple[int, ...], dtype: Any, strided: bool, number: int
+    ) -> Table:
+        """The table for these inputs. `number` sets apart those that one plan uses: they never share a tensor."""
+        key = (kind, salt, heads, shape, dtype, strided, number)
+        table = self.tables.get(key)
+        if table is None:
+            table = self.tables[key] = Table(kind, salt, heads, shape, dtype, strided)
+        return table
+
+    def tidy(self) -> None:
+        """Between two requests: forget everything when too much is kept."""
+        if len(self.tables) > POOL_TABLES_MAX:
+            self.tables.clear()
+        if sum(table.kept_elements for table in self.tables.values()) > POOL_ELEMENTS_MAX:
+            for table in self.tables.values():
+                table.forget()
