@@ -47,7 +47,8 @@ def digits(tokens: Tensor, rows: Tensor, heads: Tensor, channels: int) -> Tensor
             columns.append(torch.div(tokens, 7**place, rounding_mode="floor") % 7)
         else:
             columns.append((rows if place == 6 else heads) % 7)
-    shape = torch.broadcast_shapes(tokens.shape, rows.shape, heads.shape)
+    # torch.broadcast_shapes imports sympy, which takes a third of a second.
+    shape = (tokens + rows + heads).shape
     return torch.cat([column.expand(shape) for column in columns], dim=-1)
 
 

@@ -1,0 +1,109 @@
+"""The bare Python loop: makes the calls on a DynamicLayer that the adapter makes for the same sequences.
+
+It looks at nothing. Reads requests of docs/protocol.md from a file, one on a line, and prints
+`{"ops": ..., "seconds": ...}`. Inputs are made for each append, as a caller makes them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from typing import Any
+
+import torch
+from transformers.cache_utils import Cache, DynamicLayer
+
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64}
+
+
+class Caller:
+    """One choice of parameters: how inputs look and how ops are called."""
+
+    def __init__(self, params: dict[str, Any]) -> None:
+        self.batch: int = params["batch"]
+        self.heads: int = params["heads"]
+        self.key_dim: int = params["key_dim"]
+        self.value_dim: int = params["value_dim"]
+        self.dtype = DTYPES[params["dtype"]]
+        self.strided: bool = params["layout"] == "strided"
+        self.through: bool = params["call"].startswith("container")
+        self.keyword: bool = params["call"] not in ("position", "container")
+
+    def make(self, rows: int, count: int, channels: int) -> torch.Tensor:
+        """An input: [rows, heads, count, channels], or what a projection gives, turned."""
+        if self.strided:
+            projected = torch.randn((rows, count, self.heads * channels), dtype=self.dtype)
+            return projected.view(rows, count, self.heads, channels).transpose(1, 2)
+        return torch.randn((rows, self.heads, count, channels), dtype=self.dtype)
+
+    def append(self, cache: Any, rows: int, count: int) -> None:
+        """Asks for the mask sizes, makes inputs and gives them to the cache."""
+        if self.keyword:
+            words = {"layer_idx": 0} if self.through else {}
+            cache.get_mask_sizes(query_length=count, **words)
+            keys = self.make(rows, count, self.key_dim)
+            values = self.make(rows, count, self.value_dim)
+            cache.update(key_states=keys, value_states=values, **words)
+            return
+        place = (0,) if self.through else ()
+        cache.get_mask_sizes(count, *place)
+        keys = self.make(rows, count, self.key_dim)
+        values = self.make(rows, count, self.value_dim)
+        cache.update(keys, values, *place)
+
+    def run(self, ops: list[list[Any]]) -> int:
+        """One sequence on a new cache; how many ops were refused."""
+        layer = DynamicLayer()
+        cache: Any = Cache(layers=[layer]) if self.through else layer
+        place = (0,) if self.through else ()
+        rows = self.batch
+        refused = 0
+        for name, *rest in ops:
+            try:
+                if name == "append":
+                    self.append(cache, rows, rest[0])
+                elif name == "crop":
+                    _ = cache.is_croppable
+                    cache.crop(rest[0])
+                elif name == "reset":
+                    cache.reset()
+                elif name == "reorder":
+                    cache.reorder_cache(torch.tensor(rest[0]))
+                elif name == "select":
+                    cache.batch_select_indices(torch.tensor(rest[0]))
+                    rows = len(rest[0])
+                elif name == "repeat":
+                    cache.batch_repeat_interleave(rest[0])
+                    rows *= rest[0]
+            except Exception:  # a refusal is an answer
+                refused += 1
+            cache.get_seq_length(*place)
+        return refused
+
+
+def main() -> int:
+    """Runs every request of the file and prints how long the calls took."""
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    with open(sys.argv[1], encoding="utf-8") as file:
+        requests = [json.loads(line) for line in file]
+    ops = sum(len(sequence) for request in requests for sequence in request["sequences"])
+    for request in requests[:2]:
+        for sequence in request["sequences"]:
+            Caller(request["params"]).run(sequence)
+    start = time.perf_counter()
+    processor = time.process_time()
+    for request in requests:
+        caller = Caller(request["params"])
+        for sequence in request["sequences"]:
+            caller.run(sequence)
+    taken = time.perf_counter() - start
+    print(json.dumps({"ops": ops, "seconds": taken, "processor_seconds": time.process_time() - processor}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

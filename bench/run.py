@@ -1,0 +1,217 @@
+"""Measures kvconform beside other ways to do the same work, in one run, and prints ratios.
+
+On a cache of transformers, `DynamicLayer` with all its laws:
+
+* a bare Python loop that makes the same calls for the same sequences and checks nothing (bare_loop.py),
+* the same property as a Hypothesis state machine (state_machine.py).
+
+On built-in caches, a bare C loop on the same table of functions (bare_plugin.c).
+
+Everything is measured in turn, round after round, so that what else the machine does meets all alike; ratios are those
+of the medians. The rate of kvconform is that between two budgets, which leaves out how long it takes to start. Needs
+nothing but the standard library; the Python that runs transformers needs torch, transformers and hypothesis.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+FIRST = 5_000
+"""Sequences of the smaller budget: past the exhaustive stage, so that all loops run the same random ones."""
+BUILTIN = ("full", "window", "fixed", "fixed_window", "indexed", "ring", "blocks", "convolution", "recurrent", "cross")
+MEMORY_LIMIT_MB = 64
+MEMORY_BUDGETS = (20_000, 2_000_000)
+
+
+@dataclass
+class Series:
+    """Seconds for one op, one number for each round."""
+
+    name: str
+    seconds: list[float] = field(default_factory=list)
+
+    def add(self, ops: float, seconds: float) -> None:
+        """One round."""
+        self.seconds.append(seconds / ops)
+
+    @property
+    def median(self) -> float:
+        """Of the seconds for one op."""
+        return statistics.median(self.seconds)
+
+    @property
+    def spread(self) -> float:
+        """Distance of the slowest from the fastest round, as a part of the median."""
+        return (max(self.seconds) - min(self.seconds)) / self.median
+
+    def as_json(self) -> dict[str, Any]:
+        """Median, spread and every round."""
+        return {"ops_per_second": 1 / self.median, "spread": self.spread, "seconds_per_op": self.seconds}
+
+    def line(self) -> str:
+        """For people."""
+        return f"  {self.name:34} {1 / self.median:14,.0f} ops/s   spread {self.spread:4.0%}"
+
+
+class Bench:
+    """Programs, folders and what was measured."""
+
+    def __init__(self, arguments: argparse.Namespace, folder: Path) -> None:
+        self.kvconform = arguments.kvconform
+        self.programs = Path(arguments.programs)
+        self.python = arguments.python
+        self.rounds = arguments.rounds
+        self.source = Path(__file__).resolve().parent
+        self.environment = dict(os.environ, KVCONFORM_DATA=str(self.source.parent))
+        self.folder = folder
+
+    def call(self, command: list[str]) -> str:
+        """Standard output of a program that must succeed."""
+        done = subprocess.run(command, capture_output=True, text=True, env=self.environment, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"bench: {' '.join(command)}: exit status {done.returncode}\n{done.stderr[-2000:]}")
+        return done.stdout
+
+    def kvconform_run(self, target: str, sequences: int) -> tuple[dict[str, Any], float]:
+        """The run's entry of the result, and the processor seconds of all processes."""
+        result = self.folder / "result.json"
+        command = [self.kvconform, "run", target, "--budget", str(sequences), "--jobs", "1", "--quiet"]
+        command += ["--json", str(result)] + (["--python", self.python] if self.python else [])
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(command, capture_output=True, text=True, env=self.environment, check=False)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if done.returncode not in (0, 1):
+            raise SystemExit(f"bench: {' '.join(command)}: exit status {done.returncode}\n{done.stderr[-2000:]}")
+        entry = json.loads(result.read_text(encoding="utf-8"))["runs"][0]
+        if entry["status"] not in ("conforms", "findings"):
+            raise SystemExit(f"bench: {target}: {entry['status']}: {entry.get('reason', '')}")
+        return entry, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    def kvconform_rate(self, target: str, sequences: int) -> tuple[int, float, float]:
+        """Checked ops, seconds and processor seconds between the two budgets."""
+        small, small_processor = self.kvconform_run(target, FIRST)
+        large, large_processor = self.kvconform_run(target, FIRST + sequences)
+        return (
+            large["ops"] - small["ops"],
+            large["seconds"] - small["seconds"],
+            large_processor - small_processor,
+        )
+
+    def transformers(self, sequences: int, examples: int) -> dict[str, Any]:
+        """DynamicLayer beside a bare loop and a state machine."""
+        version = self.call([self.python, "-c", "import transformers; print(transformers.__version__)"]).strip()
+        requests = self.folder / "requests.jsonl"
+        span = [str(FIRST), str(FIRST + sequences)]
+        command = [str(self.programs / "requests"), "transformers", version, "DynamicLayer", "1", *span]
+        requests.write_text(self.call(command), encoding="utf-8")
+        checked, bare, machine = Series("kvconform"), Series("bare Python loop"), Series("Hypothesis state machine")
+        for _ in range(self.rounds):
+            ops, seconds, _ = self.kvconform_rate("transformers:DynamicLayer", sequences)
+            checked.add(ops, seconds)
+            for series, script, argument in (
+                (bare, "bare_loop.py", str(requests)),
+                (machine, "state_machine.py", str(examples)),
+            ):
+                found = json.loads(self.call([self.python, str(self.source / script), argument]))
+                series.add(found["ops"], found["seconds"])
+        ratios = {"of the bare loop": bare.median / checked.median, "of Hypothesis": machine.median / checked.median}
+        print(f"transformers {version} DynamicLayer, checked with all its laws, one job")
+        for series in (checked, bare, machine):
+            print(series.line())
+        print(f"  kvconform makes {ratios['of the bare loop']:.2f} of the bare loop (target: at least 0.5)")
+        print(f"  kvconform makes {ratios['of Hypothesis']:.1f} times Hypothesis (target: at least 15)")
+        return {
+            "version": version,
+            "kvconform": checked.as_json(),
+            "bare_loop": bare.as_json(),
+            "hypothesis": machine.as_json(),
+            "kvconform_of_bare_loop": ratios["of the bare loop"],
+            "kvconform_of_hypothesis": ratios["of Hypothesis"],
+        }
+
+    def builtin(self, variant: str, sequences: int) -> dict[str, Any]:
+        """A built-in cache beside a bare loop, in processor time: checked ops for each second of one core."""
+        checked, bare = Series(f"builtin:{variant}"), Series("bare C loop")
+        span = [str(FIRST), str(FIRST + sequences)]
+        for _ in range(self.rounds):
+            ops, _, processor = self.kvconform_rate(f"builtin:{variant}", sequences)
+            checked.add(ops, processor)
+            found = json.loads(self.call([str(self.programs / "bare_plugin"), variant, "1", *span]))
+            bare.add(found["ops"], found["seconds"])
+        print(checked.line() + f"   {bare.median / checked.median:.2f} of the bare C loop")
+        return {
+            "kvconform": checked.as_json(),
+            "bare_loop": bare.as_json(),
+            "kvconform_of_bare_loop": bare.median / checked.median,
+        }
+
+    def memory(self) -> dict[str, float]:
+        """Peak resident memory of the harness, main process and worker, by number of sequences."""
+        found = {}
+        for sequences in MEMORY_BUDGETS:
+            program = "import resource, subprocess, sys\nsubprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)\n"
+            program += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+            command = [self.kvconform, "run", "builtin:full", "--budget", str(sequences), "--jobs", "1", "--quiet"]
+            # The peak of the larger of the two processes: the worker is a child of the main process.
+            kib = int(re.sub(r"\D", "", self.call([sys.executable, "-c", program, *command])))
+            found[str(sequences)] = kib / 1024
+            print(f"  {sequences:>9,} sequences: at most {kib / 1024:.1f} MiB in a process (limit {MEMORY_LIMIT_MB})")
+        return found
+
+
+def read_arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Measures kvconform beside other ways to do the same work.")
+    parser.add_argument("--kvconform", default="bin/kvconform", help="the program")
+    parser.add_argument(
+        "--programs", default="bench", help="folder of bare_plugin and requests (make bench builds them)"
+    )
+    parser.add_argument("--python", default="", help="a Python with torch, transformers and hypothesis; else only C")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds, of which the median counts")
+    parser.add_argument("--sequences", type=int, default=40_000, help="sequences for the Python loops")
+    parser.add_argument("--examples", type=int, default=600, help="examples for the state machine")
+    parser.add_argument("--builtin-sequences", type=int, default=300_000, help="sequences for the C loops")
+    parser.add_argument("--json", default="", help="file for the numbers")
+    arguments = parser.parse_args()
+    if arguments.rounds < 1:
+        parser.error("--rounds: expected at least 1")
+    return arguments
+
+
+def measure(bench: Bench, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Measures all and prints as it goes."""
+    result: dict[str, Any] = {"schema": "kvconform-bench/1", "rounds": arguments.rounds}
+    if arguments.python:
+        result["transformers"] = bench.transformers(arguments.sequences, arguments.examples)
+    else:
+        print("no --python: transformers is not measured")
+    print("built-in caches, checked ops for each second of one core (target: at least 3,000,000)")
+    result["builtin"] = {variant: bench.builtin(variant, arguments.builtin_sequences) for variant in BUILTIN}
+    print("memory of the harness")
+    result["memory_mib"] = bench.memory()
+    return result
+
+
+def main() -> int:
+    """Exit status 0, or a message."""
+    arguments = read_arguments()
+    with tempfile.TemporaryDirectory(prefix="kvconform-bench-") as folder:
+        result = measure(Bench(arguments, Path(folder)), arguments)
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
