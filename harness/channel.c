@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/types.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "harness/system.h"
@@ -31,14 +30,6 @@ struct kvc_channel {
     size_t in_room;
     char end[64];
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec time;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
 
 static void close_pipe(int pipe_ends[2])
 {
@@ -126,7 +117,7 @@ static void note_end(kvc_channel *channel, int status)
 /* Waits up to `limit_ms` for the process to end. */
 static int wait_end(kvc_channel *channel, int limit_ms)
 {
-    int64_t until = now_ms() + limit_ms;
+    int64_t until = kvc_now_ms() + limit_ms;
     int status;
 
     while (channel->pid > 0) {
@@ -138,7 +129,7 @@ static int wait_end(kvc_channel *channel, int limit_ms)
                 note_end(channel, status);
             return 1;
         }
-        if (now_ms() >= until)
+        if (kvc_now_ms() >= until)
             return 0;
         (void)poll(NULL, 0, 5);
     }
@@ -275,7 +266,7 @@ static kvc_drive wait_for_more(kvc_channel *channel, int64_t until, kvc_error *e
 {
     for (;;) {
         struct pollfd ready[2];
-        int64_t rest = until - now_ms();
+        int64_t rest = until - kvc_now_ms();
         int count;
         nfds_t used = 1;
         write_some(channel);
@@ -344,7 +335,7 @@ static void drop_taken(kvc_channel *channel)
 kvc_drive kvc_channel_read_line(kvc_channel *channel, size_t limit, int timeout_ms, char **line, size_t *length,
                                 kvc_error *error)
 {
-    int64_t until = now_ms() + timeout_ms;
+    int64_t until = kvc_now_ms() + timeout_ms;
     size_t looked = 0;
 
     drop_taken(channel);
@@ -375,7 +366,7 @@ kvc_drive kvc_channel_read_line(kvc_channel *channel, size_t limit, int timeout_
 kvc_drive kvc_channel_read_bytes(kvc_channel *channel, size_t length, int timeout_ms, const uint8_t **data,
                                  kvc_error *error)
 {
-    int64_t until = now_ms() + timeout_ms;
+    int64_t until = kvc_now_ms() + timeout_ms;
 
     while (channel->in_used - channel->in_taken < length) {
         kvc_drive drive;

@@ -59,20 +59,6 @@ static int start_crew(replaying *self, const char *text)
     return prepared == KVC_TARGET_BAD ? KVC_EXIT_USAGE : KVC_EXIT_NOT_RUN;
 }
 
-static const char **names_of(const cJSON *hello)
-{
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(hello, "variants");
-    const char **names = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *names);
-    const cJSON *item;
-    size_t count = 0;
-
-    if (names == NULL)
-        return NULL;
-    cJSON_ArrayForEach(item, list)
-        names[count++] = item->valuestring;
-    return names;
-}
-
 static void print_state(const char *what, const cJSON *state)
 {
     char *text = cJSON_PrintUnformatted(state);
@@ -116,7 +102,7 @@ static int run_case(replaying *self, const char *path, const kvc_case *item)
     kvc_bench bench = {self->crew, catalogue, contract, kvc_catalogue_spec(catalogue, subject, item->variant),
                        item->variant, item->params, 0};
     kvc_selection selection = {.seed = 1};
-    const char **names = names_of(self->hello);
+    const char **names = kvc_hello_variants(self->hello);
     kvc_finding finding = {.params = item->params, .sequence = item->sequence};
     kvc_generator *generator = NULL;
     kvc_error error = {""};

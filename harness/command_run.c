@@ -297,20 +297,6 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
     return matched;
 }
 
-static const char **list_variants(const cJSON *hello)
-{
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(hello, "variants");
-    const char **variants = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *variants);
-    const cJSON *item;
-    size_t count = 0;
-
-    if (variants == NULL)
-        return NULL;
-    cJSON_ArrayForEach(item, list)
-        variants[count++] = item->valuestring;
-    return variants;
-}
-
 static void on_progress(void *context, uint64_t sequences)
 {
     kvc_progress_show(context, sequences);
@@ -364,7 +350,7 @@ static int run_target(running *self, const char *text)
         not_run(self, &run, error.text);
     } else if (result == KVC_CREW_STOPPED) {
         self->interrupted = 1;
-    } else if ((variants = list_variants(hello)) == NULL) {
+    } else if ((variants = kvc_hello_variants(hello)) == NULL) {
         self->internal = 1;
     } else if (target->version[0] != '\0' && options->python != NULL &&
                strcmp(target->version, cJSON_GetObjectItemCaseSensitive(hello, "version")->valuestring) != 0) {

@@ -101,21 +101,18 @@ static void smoke_all(smoking *self, const cJSON *hello)
     const kvc_catalogue *catalogue = self->session->catalogue;
     const char *subject = cJSON_GetObjectItemCaseSensitive(hello, "subject")->valuestring;
     const char *version = cJSON_GetObjectItemCaseSensitive(hello, "version")->valuestring;
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(hello, "variants");
-    const char **variants = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *variants);
-    const cJSON *item;
+    const char **variants = kvc_hello_variants(hello);
     int assumed;
     const kvc_contract *contract = kvc_catalogue_contract(catalogue, subject, version, &assumed);
-    size_t count = 0;
     char what[160];
 
-    if (variants == NULL)
+    if (variants == NULL) {
+        check(self, 0, "lists its variants", "not enough memory");
         return;
-    cJSON_ArrayForEach(item, list)
-        variants[count++] = item->valuestring;
+    }
     (void)snprintf(what, sizeof what, "%s %s: a contract covers it", subject, version);
     check(self, contract != NULL, what, "kvconform list contracts shows what there is");
-    for (size_t at = 0; at < count && contract != NULL && !*self->session->stop; at++) {
+    for (size_t at = 0; variants[at] != NULL && contract != NULL && !*self->session->stop; at++) {
         const kvc_spec *spec = kvc_catalogue_spec(catalogue, subject, variants[at]);
         if (strchr(variants[at], '+') != NULL)
             continue;

@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "harness/detail.h"
@@ -41,14 +40,6 @@ struct kvc_crew {
     uint64_t earlier; /* sequences of the rounds before, of this choice */
     kvc_judge *judge;
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec time;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
 
 static int start_member(kvc_crew *crew, member *self, kvc_error *error)
 {
@@ -98,9 +89,9 @@ static void end_member(member *self)
         (void)close(self->socket);
     self->socket = -1;
     if (self->pid > 0) {
-        int64_t until = now_ms() + (self->busy ? 0 : 3000);
+        int64_t until = kvc_now_ms() + (self->busy ? 0 : 3000);
         pid_t got = 0;
-        while ((got = waitpid(self->pid, NULL, WNOHANG)) == 0 && now_ms() < until)
+        while ((got = waitpid(self->pid, NULL, WNOHANG)) == 0 && kvc_now_ms() < until)
             (void)poll(NULL, 0, 2);
         if (got == 0) {
             /* A worker that drives a process takes it along. */
@@ -122,7 +113,7 @@ static int give_order(member *self, kvc_command command, uint64_t start, uint64_
     self->busy = (int)command;
     self->end = end;
     self->tick = self->shared->tick;
-    self->tick_ms = self->look_ms = now_ms();
+    self->tick_ms = self->look_ms = kvc_now_ms();
     return send(self->socket, &order, sizeof order, MSG_NOSIGNAL) == (ssize_t)sizeof order;
 }
 
@@ -185,7 +176,7 @@ void kvc_crew_close(kvc_crew *crew)
 /* Ends a worker that stands still or holds too much. */
 static void look_after(kvc_crew *crew, member *self)
 {
-    int64_t now = now_ms();
+    int64_t now = kvc_now_ms();
 
     if (self->shared->tick != self->tick) {
         self->tick = self->shared->tick;
@@ -470,13 +461,12 @@ static void clear_counts(member *self, const kvc_exclusions *exclusions)
 }
 
 /* A worker that is still starting takes no part, so that the first verdict need not wait for it. */
-static int is_up(kvc_crew *crew, member *self)
+static int is_up(const member *self)
 {
     struct pollfd ready = {.fd = self->socket, .events = POLLIN};
 
     if (self->greeted)
         return 1;
-    (void)crew;
     return self->pid == 0 || (self->busy == KVC_COMMAND_HELLO && poll(&ready, 1, 0) > 0);
 }
 
@@ -490,7 +480,7 @@ kvc_crew_result kvc_crew_range(kvc_crew *crew, uint64_t start, uint64_t end, con
     kvc_crew_result result;
 
     for (int place = 0; place < crew->options.jobs; place++) {
-        if (place > 0 && !is_up(crew, &crew->member[place]))
+        if (place > 0 && !is_up(&crew->member[place]))
             continue;
         result = make_ready(crew, &crew->member[place], error);
         if (result != KVC_CREW_DONE)

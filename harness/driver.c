@@ -1,8 +1,24 @@
 #include "harness/driver.h"
 
+#include <stdlib.h>
+
 kvc_drive kvc_driver_hello(kvc_driver *driver, cJSON **hello, kvc_error *error)
 {
     return driver->table->hello(driver, hello, error);
+}
+
+const char **kvc_hello_variants(const cJSON *hello)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(hello, "variants");
+    const char **variants = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *variants);
+    const cJSON *item;
+    size_t count = 0;
+
+    if (variants == NULL)
+        return NULL;
+    cJSON_ArrayForEach(item, list)
+        variants[count++] = item->valuestring;
+    return variants;
 }
 
 kvc_drive kvc_driver_submit(kvc_driver *driver, const kvc_batch *batch, kvc_error *error)

@@ -49,6 +49,8 @@ struct kvc_driver {
  * when it is not running.
  */
 kvc_drive kvc_driver_hello(kvc_driver *driver, cJSON **hello, kvc_error *error);
+/* The names of its variants, NULL-ended; they point into `hello`, the list is the caller's to free. NULL when memory is short. */
+const char **kvc_hello_variants(const cJSON *hello);
 /* Begins a batch. Up to KVC_BATCHES_IN_FLIGHT may be submitted before they are collected, in order. */
 enum { KVC_BATCHES_IN_FLIGHT = 2 };
 kvc_drive kvc_driver_submit(kvc_driver *driver, const kvc_batch *batch, kvc_error *error);

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "harness/case.h"
+#include "harness/system.h"
 
 enum { FLAKY_RUNS = 3, DEATHS_MAX = 20 };
 
@@ -20,14 +20,6 @@ typedef struct explorer {
     kvc_tally *known; /* of all rounds, worked up */
     int16_t owner[KVC_TALLY_MAX]; /* finding that each entry of `known` belongs to */
 } explorer;
-
-static int64_t now_ms(void)
-{
-    struct timespec time;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
 
 void kvc_exploration_clear(kvc_exploration *out)
 {
@@ -337,7 +329,7 @@ static int compare_findings(const void *left, const void *right)
 static kvc_crew_result run_rounds(explorer *self)
 {
     kvc_exploration *out = self->out;
-    int64_t start = now_ms();
+    int64_t start = kvc_now_ms();
     kvc_crew_result result = KVC_CREW_DONE;
     uint64_t index = 0;
 
@@ -353,7 +345,7 @@ static kvc_crew_result run_rounds(explorer *self)
             result = work_up_round(self);
             exclude_deadly(self);
         }
-        if (self->options->milliseconds > 0 && now_ms() - start >= self->options->milliseconds)
+        if (self->options->milliseconds > 0 && kvc_now_ms() - start >= self->options->milliseconds)
             break;
     }
     return result;
@@ -385,7 +377,7 @@ kvc_crew_result kvc_explore(const kvc_bench *bench, kvc_generator *generator, co
                             kvc_exploration *out, kvc_error *error)
 {
     explorer *self = calloc(1, sizeof *self);
-    int64_t start = now_ms();
+    int64_t start = kvc_now_ms();
     kvc_crew_result result = KVC_CREW_FAILED;
 
     memset(out, 0, sizeof *out);
@@ -414,7 +406,7 @@ kvc_crew_result kvc_explore(const kvc_bench *bench, kvc_generator *generator, co
     if (out->exhaustive > out->sequences)
         out->exhaustive = out->sequences;
     out->exhaustive_size = kvc_generator_complete_size(generator, out->sequences);
-    out->milliseconds = now_ms() - start;
+    out->milliseconds = kvc_now_ms() - start;
     if (self != NULL) {
         free(self->tally);
         free(self->known);

@@ -102,7 +102,7 @@ int main(int argc, char **argv)
         kvc_complain(error.text);
         status = KVC_EXIT_USAGE;
     } else if (options.verb == KVC_VERB_HELP) {
-        (void)fputs(kvc_options_help(options.verb), stdout);
+        (void)fputs(kvc_options_help(), stdout);
     } else if (options.verb == KVC_VERB_VERSION) {
         (void)printf("kvconform %s\n", KVC_VERSION);
     } else {

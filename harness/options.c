@@ -54,9 +54,8 @@ static const char help_text[] =
     "\n"
     "Environment: KVCONFORM_DATA (specs, contracts, adapters), KVCONFORM_CACHE (environments), NO_COLOR, PYTHONPATH\n";
 
-const char *kvc_options_help(kvc_verb verb)
+const char *kvc_options_help(void)
 {
-    (void)verb;
     return help_text;
 }
 

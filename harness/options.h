@@ -46,7 +46,7 @@ typedef struct kvc_options {
 /* Returns 1, or 0 with *error set: what, and what to do. Free with kvc_options_clear, also after a failure. */
 int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *error);
 void kvc_options_clear(kvc_options *options);
-/* Help of the whole program, or of one verb. */
-const char *kvc_options_help(kvc_verb verb);
+/* Help of the whole program. */
+const char *kvc_options_help(void);
 
 #endif

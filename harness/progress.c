@@ -1,20 +1,12 @@
 #include "harness/progress.h"
+#include "harness/system.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { TERMINAL_EVERY_MS = 150, LOG_EVERY_MS = 15000, BAR = 24 };
-
-static int64_t now_ms(void)
-{
-    struct timespec time;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
 
 void kvc_progress_start(kvc_progress *progress, int quiet, uint64_t total)
 {
@@ -24,7 +16,7 @@ void kvc_progress_start(kvc_progress *progress, int quiet, uint64_t total)
     progress->shown = !quiet;
     progress->terminal = isatty(2) && term != NULL && strcmp(term, "dumb") != 0;
     progress->total = total;
-    progress->started_ms = progress->last_ms = now_ms();
+    progress->started_ms = progress->last_ms = kvc_now_ms();
 }
 
 void kvc_progress_name(kvc_progress *progress, const char *what)
@@ -34,7 +26,7 @@ void kvc_progress_name(kvc_progress *progress, const char *what)
 
 static void time_left(const kvc_progress *progress, uint64_t done, char *out, size_t size)
 {
-    int64_t spent = now_ms() - progress->started_ms;
+    int64_t spent = kvc_now_ms() - progress->started_ms;
     int64_t left;
 
     out[0] = '\0';
@@ -50,7 +42,7 @@ static void time_left(const kvc_progress *progress, uint64_t done, char *out, si
 void kvc_progress_show(void *context, uint64_t sequences)
 {
     kvc_progress *progress = context;
-    int64_t now = now_ms();
+    int64_t now = kvc_now_ms();
     uint64_t done = progress->done + sequences;
     char left[48];
 

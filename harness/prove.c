@@ -68,6 +68,13 @@ static void make_choices(prover *self)
         add_choice(self, (kvc_op){.kind = KVC_RECORD, .n = n});
     for (int32_t n = 1; n <= 2; n++)
         add_choice(self, (kvc_op){.kind = KVC_REPEAT, .n = n});
+    for (int at = 0; at < sequence->count; at++) {
+        const kvc_op *op = &sequence->op[at];
+        /* Rows are tried two at a time: of a case that needs more nothing is proved. */
+        if (op->count > 2 || (op->count > 0 && op->rows[0] > 1) || (op->count > 1 && op->rows[1] > 1) ||
+            (op->kind == KVC_REPEAT && op->n > 2))
+            self->complete = 0;
+    }
     for (uint8_t a = 0; a < 2; a++) {
         add_choice(self, (kvc_op){.kind = KVC_REORDER, .count = 1, .rows = {a}});
         add_choice(self, (kvc_op){.kind = KVC_SELECT, .count = 1, .rows = {a}});

@@ -129,7 +129,13 @@ static void add_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *fin
         cJSON_AddStringToObject(part, "name", kvc_rule_name_text(rule->name));
         cJSON_AddStringToObject(part, "value", kvc_rule_value_text(rule, value, sizeof value));
         cJSON_AddStringToObject(json, "source", rule->source);
-        cJSON_AddStringToObject(json, "basis", rule->documented ? "documented" : "inferred");
+        /* The texts speak of caches that record nothing; what a recording one must refuse is our argument. */
+        cJSON_AddStringToObject(json, "basis",
+                                rule->documented && !(rule->name == KVC_CONTRACT_UNRECORDED &&
+                                                      finding->failure.deviation == KVC_NOT_REFUSED &&
+                                                      finding->failure.situation.recording != 0)
+                                    ? "documented"
+                                    : "inferred");
         return;
     }
     /* No rule of the contract decides: what the tensor holds is the spec's word, the rest the law's own. */

@@ -11,4 +11,7 @@ uint64_t kvc_memory_use(int pid);
 /* This process ends when its parent does, also when that was killed. Does nothing where there is no way. */
 void kvc_die_with_parent(void);
 
+/* Milliseconds of a clock that only goes forward. */
+int64_t kvc_now_ms(void);
+
 #endif

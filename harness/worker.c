@@ -42,23 +42,16 @@ static int move_bytes(int socket, void *data, size_t size, int out)
 
 static int say_hello(worker *self, kvc_error *error)
 {
-    const cJSON *list;
-    const cJSON *item;
-    int count = 0;
-
     cJSON_Delete(self->hello);
     self->hello = NULL;
     if (kvc_driver_hello(self->driver, &self->hello, error) != KVC_DROVE)
         return 0;
-    list = cJSON_GetObjectItemCaseSensitive(self->hello, "variants");
     free(self->variants);
-    self->variants = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *self->variants);
+    self->variants = kvc_hello_variants(self->hello);
     if (self->variants == NULL) {
         kvc_error_set(error, "not enough memory");
         return 0;
     }
-    cJSON_ArrayForEach(item, list)
-        self->variants[count++] = item->valuestring;
     if (!cJSON_PrintPreallocated(self->hello, self->shared->text, KVC_SHARED_TEXT - 1024, 0)) {
         kvc_error_set(error, "the adapter's hello is too long");
         return 0;

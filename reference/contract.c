@@ -8,15 +8,24 @@
 #include "reference/json.h"
 #include "reference/op.h"
 
-static const char *const call_words[] = {"position",  "keyword",           "deprecated",
-                                         "container", "container_keyword", "container_deprecated", NULL};
-static const char *const op_words[] = {"append", "crop", "reset", "reorder", "select", "repeat", "record", NULL};
+/* The words of a set, by number; NULL past the last. */
+static const char *call_word(unsigned index)
+{
+    const char *const *words = kvc_param_table()[kvc_param_find("call")].words;
 
-/* The closed set of rules. `list` marks those whose value is a set. */
+    return index < KVC_CALLS ? words[index] : NULL;
+}
+
+static const char *op_word(unsigned index)
+{
+    return index < KVC_OP_KINDS ? kvc_op_name((kvc_op_kind)index) : NULL;
+}
+
+/* The closed set of rules. `word` marks those whose value is a set. */
 static const struct {
     const char *name;
     const char *values[5];
-    const char *const *list;
+    const char *(*word)(unsigned index);
     unsigned standard;
 } rule_table[KVC_CONTRACT_RULES] = {
     {"crop", {"remove", "absent", "refuse", "ignored", NULL}, NULL, KVC_CROP_REMOVE},
@@ -28,9 +37,9 @@ static const struct {
     {"recurrent", {"refuse", "ignored", NULL}, NULL, KVC_RECURRENT_REFUSE},
     {"overflow", {"refuse", "evict", "unspecified", NULL}, NULL, KVC_OVERFLOW_REFUSE},
     {"claim", {"none", "croppable", NULL}, NULL, KVC_CLAIM_NONE},
-    {"calls", {NULL}, call_words, 1u << 0},
+    {"calls", {NULL}, call_word, 1u << 0},
     {"returns", {"held_and_new", "held", NULL}, NULL, KVC_CONVOLUTION_HELD_AND_NEW},
-    {"batch_ops", {NULL}, op_words, 1u << KVC_REORDER | 1u << KVC_SELECT | 1u << KVC_REPEAT},
+    {"batch_ops", {NULL}, op_word, 1u << KVC_REORDER | 1u << KVC_SELECT | 1u << KVC_REPEAT},
     {"record", {"offered", "absent", NULL}, NULL, KVC_RECORD_OFFERED},
     {"returned_tensors", {"fresh", "live", NULL}, NULL, KVC_RETURNED_FRESH},
     {"chunk", {"same", "unspecified", NULL}, NULL, KVC_CHUNK_SAME},
@@ -38,7 +47,7 @@ static const struct {
 
 static int read_list_value(const cJSON *item, const char *name, kvc_contract_rule *rule, kvc_error *error)
 {
-    const char *const *words = rule_table[rule->name].list;
+    const char *(*word)(unsigned) = rule_table[rule->name].word;
     const cJSON *entry;
 
     if (!cJSON_IsArray(item)) {
@@ -53,9 +62,9 @@ static int read_list_value(const cJSON *item, const char *name, kvc_contract_rul
                           rule_table[rule->name].name);
             return 0;
         }
-        while (words[at] != NULL && strcmp(words[at], entry->valuestring) != 0)
+        while (word(at) != NULL && strcmp(word(at), entry->valuestring) != 0)
             at++;
-        if (words[at] == NULL) {
+        if (word(at) == NULL) {
             kvc_error_set(error, "%s: rule \"%s\": unknown value \"%.40s\"", name, rule_table[rule->name].name,
                           entry->valuestring);
             return 0;
@@ -70,7 +79,7 @@ static int read_value(const cJSON *json, const char *name, kvc_contract_rule *ru
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, "value");
     const char *const *values = rule_table[rule->name].values;
 
-    if (rule_table[rule->name].list != NULL)
+    if (rule_table[rule->name].word != NULL)
         return read_list_value(item, name, rule, error);
     if (cJSON_IsString(item)) {
         for (unsigned at = 0; values[at] != NULL; at++) {
@@ -260,17 +269,17 @@ const char *kvc_rule_name_text(kvc_rule_name name)
 
 const char *kvc_rule_value_text(const kvc_contract_rule *rule, char *buffer, size_t size)
 {
-    const char *const *words = rule_table[rule->name].list;
+    const char *(*word)(unsigned) = rule_table[rule->name].word;
     size_t used = 0;
 
     buffer[0] = '\0';
-    if (words == NULL) {
+    if (word == NULL) {
         (void)snprintf(buffer, size, "%s", rule_table[rule->name].values[rule->value]);
         return buffer;
     }
-    for (unsigned at = 0; words[at] != NULL; at++) {
-        if ((rule->value & (1u << at)) != 0 && used + strlen(words[at]) + 3 < size) {
-            int wrote = snprintf(buffer + used, size - used, "%s%s", used > 0 ? ", " : "", words[at]);
+    for (unsigned at = 0; word(at) != NULL; at++) {
+        if ((rule->value & (1u << at)) != 0 && used + strlen(word(at)) + 3 < size) {
+            int wrote = snprintf(buffer + used, size - used, "%s%s", used > 0 ? ", " : "", word(at));
             used += (size_t)wrote;
         }
     }
@@ -294,5 +303,5 @@ int kvc_version_compare(const char *a, const char *b)
 
 const char *kvc_call_name(int call)
 {
-    return call >= 0 && call < 6 ? call_words[call] : "?";
+    return call >= 0 && call < KVC_CALLS ? call_word((unsigned)call) : "?";
 }

@@ -290,7 +290,7 @@ static int checked_as_stored(const kvc_judge *judge, int slot, const kvc_extent 
     const kvc_tensor *b = judge->returned[slot];
     kvc_extent stored = {.kind = KVC_CELL_TOKEN, .width = -1};
 
-    if (a == NULL || b == NULL || a->data != b->data || a->data == NULL || a->dims != b->dims ||
+    if (a == NULL || b == NULL || a->data != b->data || a->data == NULL || a->dims != b->dims || a->dtype != b->dtype ||
         memcmp(a->shape, b->shape, (size_t)a->dims * sizeof a->shape[0]) != 0)
         return 0;
     judge->model.plan->slot[slot].kind->stored(&judge->model, slot, &stored);
