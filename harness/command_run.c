@@ -135,7 +135,7 @@ static void save(running *self, const cJSON *entry)
 
 static int add(running *self, const kvc_record_run *run)
 {
-    if (kvc_record_add(self->result, run) != NULL)
+    if (kvc_record_add(self->result, run, NULL) != NULL)
         return 1;
     kvc_complain("not enough memory");
     self->internal = 1;
@@ -186,16 +186,17 @@ static void run_variant(running *self, kvc_crew *crew, const kvc_spec *spec, kvc
         self->ran++;
         run->status = exploration.findings > 0 ? "findings" : "conforms";
         if (result == KVC_CREW_FAILED) {
-            if (exploration.findings == 0)
-                run->status = "not run";
             run->reason = error.text;
             self->not_run = 1;
-        } else if (result == KVC_CREW_STOPPED && exploration.findings == 0) {
-            run->status = "not run";
-            run->reason = "interrupted";
+        } else if (result == KVC_CREW_STOPPED) {
+            kvc_error_set(&error, "interrupted after %llu sequence%s", (unsigned long long)exploration.sequences,
+                          exploration.sequences == 1 ? "" : "s");
+            run->reason = error.text;
         }
-        entry = kvc_record_add(self->result, run);
-        if (entry == NULL || !kvc_record_exploration(entry, run, &bench, generator, &exploration)) {
+        if (result != KVC_CREW_DONE && exploration.findings == 0)
+            run->status = "not run";
+        entry = kvc_record_add(self->result, run, &(kvc_record_explored){&bench, generator, &exploration});
+        if (entry == NULL) {
             kvc_complain("not enough memory");
             self->internal = 1;
         } else {
@@ -205,6 +206,8 @@ static void run_variant(running *self, kvc_crew *crew, const kvc_spec *spec, kvc
         kvc_exploration_clear(&exploration);
     } else if (result == KVC_CREW_FAILED) {
         not_run(self, run, error.text);
+    } else {
+        not_run(self, run, "interrupted before it began");
     }
     self->interrupted |= result == KVC_CREW_STOPPED;
     kvc_generator_close(generator);
@@ -238,6 +241,12 @@ static const kvc_contract *find_contract(running *self, kvc_record_run *run)
     return contract;
 }
 
+/* Why what comes after is not run any more. */
+static const char *broken_off(const running *self)
+{
+    return self->interrupted ? "interrupted before it began" : "an error ended the run before it began";
+}
+
 /* All variants of a subject that says hello. Returns 0 when the target matches none of them. */
 static int run_variants(running *self, kvc_crew *crew, const kvc_target *target, const cJSON *hello,
                         const char *const *variants)
@@ -252,6 +261,10 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
     run.version = cJSON_GetObjectItemCaseSensitive(hello, "version")->valuestring;
     run.environment = cJSON_GetObjectItemCaseSensitive(hello, "environment");
     contract = find_contract(self, &run);
+    if (!kvc_record_subject(self->result, target->text, hello)) {
+        kvc_complain("not enough memory");
+        self->internal = 1;
+    }
     for (size_t at = 0; variants[at] != NULL; at++)
         total += matches(target, variants[at]);
     if (session->options->milliseconds == 0)
@@ -269,7 +282,7 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
         entry.reason = "this version has no such class";
         (void)add(self, &entry);
     }
-    for (size_t at = 0; variants[at] != NULL && !self->internal; at++) {
+    for (size_t at = 0; variants[at] != NULL; at++) {
         const kvc_spec *spec;
         char what[160];
         kvc_record_run entry = run;
@@ -277,8 +290,8 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
             continue;
         matched = 1;
         entry.variant = variants[at];
-        if (self->interrupted) {
-            not_run(self, &entry, "interrupted");
+        if (self->interrupted || self->internal) {
+            not_run(self, &entry, broken_off(self));
             continue;
         }
         spec = kvc_catalogue_spec(session->catalogue, run.subject, variants[at]);
@@ -324,6 +337,10 @@ static int run_target(running *self, const char *text)
         return KVC_EXIT_INTERNAL;
     }
     prepared = kvc_target_parse(text, options, target, &error);
+    if (prepared == KVC_TARGET_READY && (self->interrupted || self->internal)) {
+        prepared = KVC_TARGET_NOT_RUN;
+        kvc_error_set(&error, "%s", broken_off(self));
+    }
     if (prepared == KVC_TARGET_READY)
         prepared = kvc_target_prepare(target, options, session->data, &error);
     run.subject = target->subject[0] != '\0' ? target->subject : "?";
@@ -350,6 +367,7 @@ static int run_target(running *self, const char *text)
         not_run(self, &run, error.text);
     } else if (result == KVC_CREW_STOPPED) {
         self->interrupted = 1;
+        not_run(self, &run, broken_off(self));
     } else if ((variants = kvc_hello_variants(hello)) == NULL) {
         self->internal = 1;
     } else if (target->version[0] != '\0' && options->python != NULL &&
@@ -468,7 +486,7 @@ int kvc_command_run(const kvc_session *session)
         return KVC_EXIT_INTERNAL;
     }
     kvc_progress_start(&self.progress, options->quiet, 0);
-    for (int at = 0; at < options->words && status == 0 && !self.interrupted && !self.internal; at++)
+    for (int at = 0; at < options->words && status == 0; at++)
         status = run_target(&self, options->word[at]);
     self.interrupted |= *session->stop != 0;
     /* A wrong command line gets its one line only, unless something ran before it was noticed. */

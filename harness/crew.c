@@ -254,10 +254,7 @@ static kvc_crew_result wait_for_any(kvc_crew *crew, int first, int last, int *wh
         for (int at = 0; at < count; at++)
             look_after(crew, &crew->member[places[at]]);
         if (crew->options.progress != NULL) {
-            uint64_t sequences = crew->earlier;
-            for (int at = 0; at < crew->options.jobs; at++)
-                sequences += crew->member[at].shared->sequences;
-            crew->options.progress(crew->options.context, sequences);
+            crew->options.progress(crew->options.context, crew->earlier + kvc_crew_begun(crew));
         }
     }
 }
@@ -539,6 +536,15 @@ kvc_crew_result kvc_crew_range(kvc_crew *crew, uint64_t start, uint64_t end, con
     for (int turn = 0; turn < used; turn++)
         crew->member[places[turn]].shared->sequences = 0;
     return KVC_CREW_DONE;
+}
+
+uint64_t kvc_crew_begun(const kvc_crew *crew)
+{
+    uint64_t begun = 0;
+
+    for (int at = 0; at < crew->options.jobs; at++)
+        begun += crew->member[at].shared->sequences;
+    return begun;
 }
 
 /* Gives one order to the first worker and waits. *done as in wait_for_any. */

@@ -45,6 +45,8 @@ kvc_crew_result kvc_crew_choose(kvc_crew *crew, const kvc_selection *selection, 
 /* Runs sequences start to end - 1; failures, coverage and counts are added to what is given. */
 kvc_crew_result kvc_crew_range(kvc_crew *crew, uint64_t start, uint64_t end, const kvc_exclusions *exclusions,
                                kvc_tally *tally, kvc_coverage *coverage, uint64_t *ops, kvc_error *error);
+/* Sequences begun of a range that did not end well. */
+uint64_t kvc_crew_begun(const kvc_crew *crew);
 /* Evaluates at most KVC_EVALUATE_MAX cases: failed[i] and failure[i] say what came of sequence[i]. */
 kvc_crew_result kvc_crew_evaluate(kvc_crew *crew, const kvc_params *params, const kvc_sequence *sequence, int count,
                                   uint8_t *failed, kvc_failure *failure, kvc_error *error);

@@ -322,6 +322,17 @@ static void predicate_of_outcome(const kvc_expectation *expectation, const kvc_o
     }
 }
 
+/* 0: done, 1: refused, 2: died. Without an observation it follows from the failure. */
+static int outcome_of(const kvc_observation *observation, const kvc_failure *failure)
+{
+    if (observation != NULL)
+        return observation->outcome != 0;
+    if (failure->deviation >= KVC_CRASHED)
+        return 2;
+    return failure->deviation == KVC_REFUSED || failure->deviation == KVC_WRONG_ERROR || failure->law == KVC_ATOMIC ||
+           (failure->also & (1u << KVC_ATOMIC)) != 0;
+}
+
 /* One sentence that a maintainer understands. */
 static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_observation *observation,
                        const kvc_failure *failure, const cJSON *expected, const cJSON *observed, char *title)
@@ -366,31 +377,40 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
         predicate_of_outcome(expectation, observation, failure, predicate, sizeof predicate);
         break;
     case KVC_PLACE_LENGTH:
-        (void)snprintf(predicate, sizeof predicate, "reports length %lld instead of %d",
-                       observation != NULL && failure->layer < observation->layers
-                           ? (long long)observation->length[failure->layer]
-                           : 0LL,
-                       (int)model->length);
+        if (observation == NULL)
+            (void)snprintf(predicate, sizeof predicate, "reports another length than %d", (int)model->length);
+        else
+            (void)snprintf(predicate, sizeof predicate, "reports length %lld instead of %d",
+                           failure->layer < observation->layers ? (long long)observation->length[failure->layer] : 0LL,
+                           (int)model->length);
         break;
     case KVC_PLACE_STORED:
     case KVC_PLACE_RETURNED:
         if (failure->deviation == KVC_WRONG_DTYPE || failure->deviation == KVC_WRONG_SHAPE)
             (void)snprintf(predicate, sizeof predicate, "%s %s with the %s", returned ? "returns" : "leaves", name,
                            kvc_deviation_text((kvc_deviation)failure->deviation));
+        else if (observation == NULL)
+            (void)snprintf(predicate, sizeof predicate, "%s %.60s that are %s", returned ? "returns" : "leaves", name,
+                           kvc_deviation_text((kvc_deviation)failure->deviation));
         else
             (void)snprintf(predicate, sizeof predicate, "%s %.60s with tokens %.60s instead of %.60s%s",
                            returned ? "returns" : "leaves", name, have, want, in_row);
         break;
     case KVC_PLACE_MASK:
-        (void)snprintf(predicate, sizeof predicate, "was announced as %lld tokens from %lld on, other than %.60s",
-                       observation != NULL ? (long long)observation->mask_length[failure->layer] : 0LL,
-                       observation != NULL ? (long long)observation->mask_offset[failure->layer] : 0LL,
-                       "what it returns");
+        if (observation == NULL)
+            (void)snprintf(predicate, sizeof predicate, "was announced with another mask than what it returns");
+        else
+            (void)snprintf(predicate, sizeof predicate, "was announced as %lld tokens from %lld on, other than what it returns",
+                           (long long)observation->mask_length[failure->layer],
+                           (long long)observation->mask_offset[failure->layer]);
         break;
     case KVC_PLACE_POSITION:
-        (void)snprintf(predicate, sizeof predicate, "announces position %lld for the next token instead of %d",
-                       observation != NULL ? (long long)observation->position[failure->layer] : 0LL,
-                       (int)model->length);
+        if (observation == NULL)
+            (void)snprintf(predicate, sizeof predicate, "announces another position for the next token than %d",
+                           (int)model->length);
+        else
+            (void)snprintf(predicate, sizeof predicate, "announces position %lld for the next token instead of %d",
+                           (long long)observation->position[failure->layer], (int)model->length);
         break;
     case KVC_PLACE_ADDRESS:
         (void)snprintf(predicate, sizeof predicate, "moves %.60s, a buffer that is documented to keep its address",
@@ -408,7 +428,7 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
                                                          : "was refused and yet changed the cache's own counters");
         break;
     }
-    if (observation != NULL && observation->outcome != 0 && failure->place != KVC_PLACE_OUTCOME)
+    if (outcome_of(observation, failure) == 1 && failure->place != KVC_PLACE_OUTCOME)
         (void)snprintf(title, TITLE_SIZE, "%s: %s%s was refused and %s", model->plan->variant, what, where, predicate);
     else
         (void)snprintf(title, TITLE_SIZE, "%s: %s%s %s", model->plan->variant, what, where, predicate);
@@ -468,12 +488,12 @@ void kvc_detail_write(kvc_judge *judge, const kvc_op *op, const kvc_observation 
     cJSON *expected = json != NULL ? cJSON_AddObjectToObject(json, "expected") : NULL;
     cJSON *observed = json != NULL ? cJSON_AddObjectToObject(json, "observed") : NULL;
     char title[TITLE_SIZE];
-    const char *outcome = observation == NULL ? "died" : observation->outcome != 0 ? "refused" : "done";
+    static const char *const outcomes[] = {"done", "refused", "died"};
 
     out[0] = '\0';
     if (expected != NULL && observed != NULL) {
         cJSON_AddStringToObject(expected, "outcome", expectation->verdict == KVC_MUST_REFUSE ? "refused" : "done");
-        cJSON_AddStringToObject(observed, "outcome", outcome);
+        cJSON_AddStringToObject(observed, "outcome", outcomes[outcome_of(observation, failure)]);
         if (observation != NULL && observation->outcome != 0) {
             char text[400];
             (void)snprintf(text, sizeof text, "%.80s: %.300s", observation->error_kind, observation->error_text);

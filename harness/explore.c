@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/case.h"
+#include "harness/detail.h"
 #include "harness/system.h"
 
 enum { FLAKY_RUNS = 3, DEATHS_MAX = 20 };
@@ -18,6 +19,7 @@ typedef struct explorer {
     kvc_exclusions exclusions;
     kvc_tally *tally; /* of the round */
     kvc_tally *known; /* of all rounds, worked up */
+    uint64_t begun;               /* sequences of a round that was broken off */
     int16_t owner[KVC_TALLY_MAX]; /* finding that each entry of `known` belongs to */
 } explorer;
 
@@ -127,6 +129,7 @@ static kvc_crew_result work_up(explorer *self, const kvc_tally_entry *entry, int
     kvc_finding finding = {.failure = entry->failure, .params = entry->params, .sequence = entry->sequence,
                            .failures = entry->failures};
     kvc_crew_result result;
+    kvc_error ignored;
     int cover;
 
     *owner = -1;
@@ -142,11 +145,14 @@ static kvc_crew_result work_up(explorer *self, const kvc_tally_entry *entry, int
         return KVC_CREW_DONE;
     }
     result = kvc_finding_shrink(self->bench, &finding, self->error);
-    if (result != KVC_CREW_DONE || !kvc_finding_name(self->bench, &finding, self->error)) {
+    if (!kvc_finding_name(self->bench, &finding, result == KVC_CREW_DONE ? self->error : &ignored) &&
+        result == KVC_CREW_DONE)
+        result = KVC_CREW_FAILED;
+    if (result != KVC_CREW_DONE) {
         /* What was found is kept as it is. */
         out->finding[out->findings] = finding;
         *owner = (int16_t)out->findings++;
-        return result != KVC_CREW_DONE ? result : KVC_CREW_FAILED;
+        return result;
     }
     cover = find_cover(self, &finding);
     if (cover >= 0) {
@@ -177,22 +183,32 @@ static void exclude_deadly(explorer *self)
     }
 }
 
+/* The entry of `known` that looks the same, or -1. */
+static int find_known(const explorer *self, const kvc_tally_entry *entry)
+{
+    const kvc_tally *known = self->known;
+
+    for (int at = 0; at < known->count; at++) {
+        if (kvc_failures_alike(&known->entry[at].failure, &known->entry[at].params, &known->entry[at].sequence,
+                               &entry->failure, &entry->params, &entry->sequence, 1))
+            return at;
+    }
+    return -1;
+}
+
 /* Takes the failures of a round: known kinds are counted, new ones are worked up, smallest first. */
 static kvc_crew_result work_up_round(explorer *self)
 {
     kvc_tally *tally = self->tally;
     kvc_tally *known = self->known;
     kvc_crew_result result = KVC_CREW_DONE;
+    int at = 0;
 
     qsort(tally->entry, (size_t)tally->count, sizeof tally->entry[0], compare_entries);
-    for (int at = 0; at < tally->count; at++) {
+    for (; at < tally->count && result == KVC_CREW_DONE; at++) {
         const kvc_tally_entry *entry = &tally->entry[at];
-        int same = 0;
-        while (same < known->count &&
-               !kvc_failures_alike(&known->entry[same].failure, &known->entry[same].params,
-                                   &known->entry[same].sequence, &entry->failure, &entry->params, &entry->sequence, 1))
-            same++;
-        if (same < known->count) {
+        int same = find_known(self, entry);
+        if (same >= 0) {
             if (self->owner[same] >= 0)
                 self->out->finding[self->owner[same]].failures += entry->failures;
             continue;
@@ -204,11 +220,12 @@ static kvc_crew_result work_up_round(explorer *self)
         known->entry[known->count] = *entry;
         result = work_up(self, entry, &self->owner[known->count]);
         known->count++;
-        if (result != KVC_CREW_DONE)
-            break;
     }
     self->out->lost += tally->lost;
-    tally->count = tally->lost = 0;
+    tally->lost = 0;
+    /* What was not come to is left to be kept as it is. */
+    tally->count -= at;
+    memmove(tally->entry, tally->entry + at, (size_t)tally->count * sizeof tally->entry[0]);
     return result;
 }
 
@@ -252,25 +269,30 @@ static kvc_crew_result describe(explorer *self, kvc_finding *finding)
     kvc_crew_result result =
         kvc_crew_detail(self->bench->crew, &finding->params, &finding->sequence, &text, self->error);
 
-    finding->detail = copy_text(result == KVC_CREW_DONE ? text : "");
-    finding->script = copy_text("");
-    if (result == KVC_CREW_DONE && finding->detail != NULL && finding->detail[0] == '\0')
+    if (result != KVC_CREW_DONE)
+        return result;
+    if (text[0] == '\0') {
         finding->flaky = 1;
-    if (result == KVC_CREW_DONE && self->options->scripts && finding->detail != NULL && finding->detail[0] != '\0') {
-        char *request = script_request(self->bench, finding);
-        kvc_error refused;
-        if (request != NULL &&
-            kvc_crew_script(self->bench->crew, request, &text, &refused) == KVC_CREW_DONE) {
-            free(finding->script);
-            finding->script = copy_text(text);
-        }
-        cJSON_free(request);
+        kvc_error_set(&finding->no_script, "the case did not fail when it was run again");
+        return KVC_CREW_DONE;
     }
-    if (finding->detail == NULL || finding->script == NULL) {
+    finding->detail = copy_text(text);
+    if (finding->detail == NULL) {
         kvc_error_set(self->error, "not enough memory");
         return KVC_CREW_FAILED;
     }
-    return result;
+    if (self->options->scripts) {
+        char *request = script_request(self->bench, finding);
+        kvc_crew_result written = KVC_CREW_FAILED;
+        if (request != NULL)
+            written = kvc_crew_script(self->bench->crew, request, &text, &finding->no_script);
+        if (written == KVC_CREW_DONE)
+            finding->script = copy_text(text);
+        cJSON_free(request);
+        if (written == KVC_CREW_STOPPED)
+            return written;
+    }
+    return KVC_CREW_DONE;
 }
 
 /* Proofs may find a smaller case, so two findings may become one. */
@@ -339,6 +361,8 @@ static kvc_crew_result run_rounds(explorer *self)
             end = self->options->sequences;
         result = kvc_crew_range(self->bench->crew, index, end, &self->exclusions, self->tally, &out->coverage,
                                 &out->ops, self->error);
+        if (result != KVC_CREW_DONE)
+            self->begun = kvc_crew_begun(self->bench->crew);
         if (result == KVC_CREW_DONE) {
             index = end;
             out->sequences = index;
@@ -351,25 +375,66 @@ static kvc_crew_result run_rounds(explorer *self)
     return result;
 }
 
+/* What is known of a case without running it again: what was expected, and in words what was wrong. NULL when memory is short. */
+static char *outline_of(const explorer *self, const kvc_finding *finding)
+{
+    kvc_judge *judge = kvc_judge_open();
+    char *text = malloc(KVC_SHARED_TEXT);
+    kvc_plan plan;
+    kvc_error ignored;
+    int good = judge != NULL && text != NULL &&
+               kvc_plan_make(self->bench->catalogue, self->bench->contract, self->bench->spec, self->bench->variant,
+                             &finding->params, &plan, &ignored) &&
+               kvc_judge_start(judge, &plan, NULL);
+
+    for (int at = 0; good && at < finding->sequence.count; at++)
+        good = kvc_judge_assume(judge, &finding->sequence.op[at]);
+    if (good)
+        kvc_detail_write(judge, &finding->sequence.op[finding->sequence.count - 1], NULL, &finding->failure, text,
+                         KVC_SHARED_TEXT);
+    kvc_judge_close(judge);
+    if (!good) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
 /* After Ctrl-C the subject is not asked any more: findings are named as they were met. */
-static void keep_unfinished(explorer *self)
+static void keep_unfinished(explorer *self, kvc_crew_result result)
 {
     kvc_exploration *out = self->out;
+    kvc_error ignored;
 
-    for (int at = 0; at < self->tally->count && out->findings < KVC_FINDINGS_MAX; at++) {
+    qsort(self->tally->entry, (size_t)self->tally->count, sizeof self->tally->entry[0], compare_entries);
+    for (int at = 0; at < self->tally->count; at++) {
         const kvc_tally_entry *entry = &self->tally->entry[at];
         kvc_finding finding = {.failure = entry->failure, .params = entry->params, .sequence = entry->sequence,
                                .failures = entry->failures};
-        if (!kvc_finding_name(self->bench, &finding, self->error) || find_cover(self, &finding) >= 0)
+        int known = find_known(self, entry);
+        int cover = known >= 0 ? self->owner[known] : -1;
+        if (known >= 0 && cover < 0)
             continue;
-        out->finding[out->findings++] = finding;
+        if (cover < 0 && kvc_finding_name(self->bench, &finding, &ignored))
+            cover = find_cover(self, &finding);
+        if (cover >= 0)
+            out->finding[cover].failures += finding.failures;
+        else if (out->findings < KVC_FINDINGS_MAX)
+            out->finding[out->findings++] = finding;
+        else
+            out->lost++;
     }
+    self->tally->count = 0;
+    for (int at = out->findings - 1; at >= 0 && result != KVC_CREW_DONE; at--)
+        merge_after_proof(self, at);
     for (int at = 0; at < out->findings; at++) {
         kvc_finding *finding = &out->finding[at];
         if (finding->detail == NULL)
-            finding->detail = copy_text("");
-        if (finding->script == NULL)
-            finding->script = copy_text("");
+            finding->detail = outline_of(self, finding);
+        if (finding->script == NULL && finding->no_script.text[0] == '\0')
+            kvc_error_set(&finding->no_script, result == KVC_CREW_STOPPED  ? "the run was interrupted before it was written"
+                                               : result == KVC_CREW_FAILED ? "the run failed before it was written"
+                                                                           : "none was asked for");
     }
 }
 
@@ -398,7 +463,7 @@ kvc_crew_result kvc_explore(const kvc_bench *bench, kvc_generator *generator, co
         result = run_rounds(self);
         if (result == KVC_CREW_DONE)
             result = finish_findings(self);
-        keep_unfinished(self);
+        keep_unfinished(self, result);
         out->interrupted = result == KVC_CREW_STOPPED;
         qsort(out->finding, (size_t)out->findings, sizeof out->finding[0], compare_findings);
     }
@@ -407,6 +472,8 @@ kvc_crew_result kvc_explore(const kvc_bench *bench, kvc_generator *generator, co
         out->exhaustive = out->sequences;
     out->exhaustive_size = kvc_generator_complete_size(generator, out->sequences);
     out->milliseconds = kvc_now_ms() - start;
+    if (self != NULL)
+        out->sequences += self->begun;
     if (self != NULL) {
         free(self->tally);
         free(self->known);

@@ -15,7 +15,7 @@ typedef struct kvc_explore_options {
 } kvc_explore_options;
 
 typedef struct kvc_exploration {
-    uint64_t sequences; /* that were run: the same number runs the same again */
+    uint64_t sequences; /* that were run: unless it was interrupted the same number runs the same again */
     uint64_t ops;
     uint64_t exhaustive; /* sequences of the exhaustive stage among them */
     int exhaustive_size;

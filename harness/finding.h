@@ -21,6 +21,7 @@ typedef struct kvc_finding {
     char id[48];
     char *detail; /* JSON with expected, observed and title; owned */
     char *script; /* "" or a stand-alone program; owned */
+    kvc_error no_script; /* why there is none; "" when there is */
 } kvc_finding;
 
 /* What findings are worked out with. Everything must live as long as it is used. */

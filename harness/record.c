@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "harness/case.h"
+#include "reports/result.h"
 
 cJSON *kvc_record_start(const kvc_options *options, int argc, char **argv)
 {
@@ -25,10 +26,11 @@ cJSON *kvc_record_start(const kvc_options *options, int argc, char **argv)
     for (int at = 1; at < argc; at++)
         cJSON_AddItemToArray(part, cJSON_CreateString(argv[at]));
     part = cJSON_AddObjectToObject(result, "environment");
-    if (uname(&system) == 0) {
+    text[0] = '\0';
+    if (uname(&system) == 0)
         (void)snprintf(text, sizeof text, "%.100s-%.100s", system.sysname, system.machine);
-        cJSON_AddStringToObject(part, "platform", text);
-    }
+    cJSON_AddStringToObject(part, "platform", text);
+    cJSON_AddArrayToObject(part, "subjects");
     (void)snprintf(text, sizeof text, "%llu", (unsigned long long)options->seed);
     cJSON_AddStringToObject(result, "seed", text);
     cJSON_AddStringToObject(result, "profile", options->profile == KVC_ASSISTED ? "assisted" : "hostile");
@@ -59,28 +61,33 @@ int kvc_record_finish(cJSON *result, int interrupted)
     return cJSON_AddStringToObject(finished, "at", text) != NULL;
 }
 
-cJSON *kvc_record_add(cJSON *result, const kvc_record_run *run)
+/* The text of a field, cut to what a name may have; "" where there is none. */
+static cJSON *copy_name(const cJSON *object, const char *field)
 {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, field);
+    char text[KVC_RESULT_WORD_MAX + 1];
+
+    (void)snprintf(text, sizeof text, "%s", cJSON_IsString(item) ? item->valuestring : "");
+    return cJSON_CreateString(text);
+}
+
+int kvc_record_subject(cJSON *result, const char *target, const cJSON *hello)
+{
+    static const char *const said[] = {"python", "torch", "platform"};
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(result, "environment"), "subjects");
+    const cJSON *environment = cJSON_GetObjectItemCaseSensitive(hello, "environment");
     cJSON *entry = cJSON_CreateObject();
 
-    if (entry == NULL || !cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(result, "runs"), entry)) {
+    if (entry == NULL || !cJSON_AddItemToArray(list, entry)) {
         cJSON_Delete(entry);
-        return NULL;
+        return 0;
     }
-    cJSON_AddStringToObject(entry, "target", run->target);
-    cJSON_AddStringToObject(entry, "subject", run->subject);
-    cJSON_AddStringToObject(entry, "version", run->version);
-    cJSON_AddStringToObject(entry, "variant", run->variant);
-    if (run->contract != NULL) {
-        cJSON_AddStringToObject(entry, "contract", run->contract);
-        cJSON_AddBoolToObject(entry, "assumed", run->assumed);
-    }
-    if (run->environment != NULL)
-        cJSON_AddItemToObject(entry, "environment", cJSON_Duplicate(run->environment, 1));
-    cJSON_AddStringToObject(entry, "status", run->status);
-    if (run->reason != NULL)
-        cJSON_AddStringToObject(entry, "reason", run->reason);
-    return entry;
+    cJSON_AddStringToObject(entry, "target", target);
+    cJSON_AddItemToObject(entry, "subject", copy_name(hello, "subject"));
+    cJSON_AddItemToObject(entry, "version", copy_name(hello, "version"));
+    for (size_t at = 0; at < sizeof said / sizeof said[0]; at++)
+        cJSON_AddItemToObject(entry, said[at], copy_name(environment, said[at]));
+    return 1;
 }
 
 static const char *severity_of(const kvc_failure *failure)
@@ -198,6 +205,7 @@ cJSON *kvc_record_finding(const kvc_record_run *run, const kvc_bench *bench, con
     cJSON_AddBoolToObject(part, "proved", finding->proved);
     cJSON_AddNumberToObject(part, "smaller_tried", (double)finding->smaller_tried);
     cJSON_AddStringToObject(json, "script", finding->script != NULL ? finding->script : "");
+    cJSON_AddStringToObject(json, "no_script", finding->no_script.text);
     (void)snprintf(text, sizeof text, "kvconform replay cases/%s.json", finding->id);
     cJSON_AddStringToObject(json, "replay", text);
     cJSON_Delete(detail);
@@ -253,13 +261,29 @@ static void add_unreached(cJSON *entry, const kvc_exploration *exploration)
     }
 }
 
-int kvc_record_exploration(cJSON *entry, const kvc_record_run *run, const kvc_bench *bench, kvc_generator *generator,
-                           const kvc_exploration *exploration)
+cJSON *kvc_record_add(cJSON *result, const kvc_record_run *run, const kvc_record_explored *explored)
 {
+    static const kvc_exploration nothing = {0};
+    const kvc_exploration *exploration = explored != NULL ? explored->exploration : &nothing;
     char letters[KVC_LETTERS_MAX][48];
-    int count = kvc_generator_alphabet(generator, letters);
+    int count = explored != NULL ? kvc_generator_alphabet(explored->generator, letters) : 0;
+    cJSON *entry = cJSON_CreateObject();
     cJSON *part;
 
+    if (entry == NULL || !cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(result, "runs"), entry)) {
+        cJSON_Delete(entry);
+        return NULL;
+    }
+    cJSON_AddStringToObject(entry, "target", run->target);
+    cJSON_AddStringToObject(entry, "subject", run->subject);
+    cJSON_AddStringToObject(entry, "version", run->version);
+    cJSON_AddStringToObject(entry, "variant", run->variant);
+    cJSON_AddStringToObject(entry, "contract", run->contract != NULL ? run->contract : "");
+    cJSON_AddBoolToObject(entry, "assumed", run->assumed);
+    cJSON_AddItemToObject(entry, "environment",
+                          run->environment != NULL ? cJSON_Duplicate(run->environment, 1) : cJSON_CreateObject());
+    cJSON_AddStringToObject(entry, "status", run->status);
+    cJSON_AddStringToObject(entry, "reason", run->reason != NULL ? run->reason : "");
     cJSON_AddNumberToObject(entry, "sequences", (double)exploration->sequences);
     cJSON_AddNumberToObject(entry, "ops", (double)exploration->ops);
     cJSON_AddNumberToObject(entry, "seconds", (double)exploration->milliseconds / 1000);
@@ -271,12 +295,11 @@ int kvc_record_exploration(cJSON *entry, const kvc_record_run *run, const kvc_be
         cJSON_AddItemToArray(part, cJSON_CreateString(letters[at]));
     add_coverage(entry, exploration);
     add_unreached(entry, exploration);
-    if (exploration->lost > 0)
-        cJSON_AddNumberToObject(entry, "lost", exploration->lost);
+    cJSON_AddNumberToObject(entry, "lost", exploration->lost);
     part = cJSON_AddArrayToObject(entry, "findings");
     for (int at = 0; at < exploration->findings; at++) {
-        if (!cJSON_AddItemToArray(part, kvc_record_finding(run, bench, &exploration->finding[at])))
-            return 0;
+        if (!cJSON_AddItemToArray(part, kvc_record_finding(run, explored->bench, &exploration->finding[at])))
+            return NULL;
     }
-    return part != NULL;
+    return part != NULL ? entry : NULL;
 }

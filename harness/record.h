@@ -27,11 +27,17 @@ typedef struct kvc_record_run {
     const char *reason; /* NULL: none */
 } kvc_record_run;
 
-/* Adds a run that did not take place, or an empty one. Returns the entry, NULL when memory is short. */
-cJSON *kvc_record_add(cJSON *result, const kvc_record_run *run);
-/* Fills in what an exploration found. Returns 0 when memory is short. */
-int kvc_record_exploration(cJSON *entry, const kvc_record_run *run, const kvc_bench *bench, kvc_generator *generator,
-                           const kvc_exploration *exploration);
+/* What was explored of it. */
+typedef struct kvc_record_explored {
+    const kvc_bench *bench;
+    kvc_generator *generator;
+    const kvc_exploration *exploration;
+} kvc_record_explored;
+
+/* Adds who answered for a target. Returns 0 when memory is short. */
+int kvc_record_subject(cJSON *result, const char *target, const cJSON *hello);
+/* Adds a run; `explored` is NULL when none of it took place. Returns the entry, NULL when memory is short. */
+cJSON *kvc_record_add(cJSON *result, const kvc_record_run *run, const kvc_record_explored *explored);
 /* One finding as JSON, with its case. */
 cJSON *kvc_record_finding(const kvc_record_run *run, const kvc_bench *bench, const kvc_finding *finding);
 

@@ -288,17 +288,17 @@ static void add_runs(kvc_text *out, const kvc_model *model)
 /* What was not run, with the reason. */
 static void add_not_run(kvc_text *out, const kvc_model *model)
 {
-    if (model->status_count[KVC_STATUS_CONFORMS] + model->status_count[KVC_STATUS_FINDINGS] == model->run_count) {
-        return;
-    }
-    kvc_text_add(out, "<h2 id=\"not-run\">What was not run, and why</h2>\n<div class=\"scroll\"><table class=\"wide\">\n"
-                      "<caption>Nothing is said about these</caption>\n<thead><tr><th scope=\"col\">variant</th>"
-                      "<th scope=\"col\">state</th><th scope=\"col\">reason</th></tr></thead>\n<tbody>\n");
+    int any = 0;
     for (size_t i = 0; i < model->run_count; i++) {
         const kvc_report_run *run = &model->runs[i];
-        if (was_run(run)) {
+        if (*kvc_json_string(run->json, "reason") == '\0') {
             continue;
         }
+        kvc_text_add(out, any++ ? ""
+                                : "<h2 id=\"not-run\">What was not run, or not to its end, and why</h2>\n"
+                                  "<div class=\"scroll\"><table class=\"wide\">\n<caption>Little or nothing is said about these"
+                                  "</caption>\n<thead><tr><th scope=\"col\">variant</th><th scope=\"col\">state</th>"
+                                  "<th scope=\"col\">reason</th></tr></thead>\n<tbody>\n");
         kvc_text_add(out, "<tr><th scope=\"row\">");
         const char *variant = kvc_json_string(run->json, "variant");
         kvc_html_add_name(out, *variant != '\0' ? variant : kvc_json_string(run->json, "target"));
@@ -310,7 +310,7 @@ static void add_not_run(kvc_text *out, const kvc_model *model)
         kvc_html_add(out, kvc_json_string(run->json, "reason"));
         kvc_text_add(out, "</td></tr>\n");
     }
-    kvc_text_add(out, "</tbody></table></div>\n");
+    kvc_text_add(out, any ? "</tbody></table></div>\n" : "");
 }
 
 /* Situations that a finding keeps from being reached. */
@@ -397,8 +397,7 @@ static void add_provenance(kvc_text *out, const kvc_model *model)
     kvc_model_add_table(&plain, cJSON_GetObjectItemCaseSensitive(model->result, "budget"));
     kvc_html_add_text(out, &plain);
     kvc_text_add(out, "</dd>\n<dt>Environment</dt><dd>");
-    kvc_model_add_table(&plain, cJSON_GetObjectItemCaseSensitive(model->result, "environment"));
-    kvc_html_add_text(out, &plain);
+    kvc_html_add(out, kvc_json_string(cJSON_GetObjectItemCaseSensitive(model->result, "environment"), "platform"));
     kvc_text_add(out, "</dd>\n");
     for (size_t i = 0; i < model->version_count; i++) {
         const cJSON *environment = cJSON_GetObjectItemCaseSensitive(model->runs[model->versions[i].first].json, "environment");

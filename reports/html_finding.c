@@ -199,7 +199,13 @@ static void add_script(kvc_text *out, const cJSON *finding)
 {
     const char *script = kvc_json_string(finding, "script");
     if (*script == '\0') {
-        kvc_text_add(out, "<p class=\"soft\">The adapter of this subject writes no scripts; use the replay command.</p>\n");
+        const char *reason = kvc_json_string(finding, "no_script");
+        kvc_text_add(out, "<p class=\"soft\">No script; use the replay command.");
+        if (*reason != '\0') {
+            kvc_text_add(out, " The reason: ");
+            kvc_html_add(out, reason);
+        }
+        kvc_text_add(out, "</p>\n");
         return;
     }
     kvc_text_add(out, "<details><summary>Script to paste into a bug report (exit status 1: the fault shows)</summary>"

@@ -104,11 +104,11 @@ static void add_not_run(kvc_text *out, const kvc_model *model)
     int any = 0;
     for (size_t i = 0; i < model->run_count; i++) {
         const kvc_report_run *run = &model->runs[i];
-        if (was_run(run)) {
+        if (*kvc_json_string(run->json, "reason") == '\0') {
             continue;
         }
         kvc_text_add(out, any++ ? ""
-                                : "## What was not run, and why\n\n| variant | version | state | reason |\n"
+                                : "## What was not run, or not to its end, and why\n\n| variant | version | state | reason |\n"
                                   "|---|---|---|---|\n");
         kvc_text_add(out, "| ");
         const char *variant = kvc_json_string(run->json, "variant");
@@ -204,7 +204,7 @@ static void add_provenance(kvc_text *out, const kvc_model *model)
     kvc_text_add_format(&plain, "%s %s; budget ", kvc_json_string(tool, "name"), kvc_json_string(tool, "version"));
     kvc_model_add_table(&plain, cJSON_GetObjectItemCaseSensitive(model->result, "budget"));
     kvc_text_add(&plain, "; ");
-    kvc_model_add_table(&plain, cJSON_GetObjectItemCaseSensitive(model->result, "environment"));
+    kvc_text_add(&plain, kvc_json_string(cJSON_GetObjectItemCaseSensitive(model->result, "environment"), "platform"));
     kvc_markdown_add_text(out, &plain);
     kvc_text_add(out, "\n");
     for (size_t i = 0; i < model->version_count; i++) {

@@ -283,5 +283,9 @@ void kvc_markdown_add_finding(kvc_text *out, const kvc_model *model, size_t inde
         kvc_text_add(out, "<details><summary>Script to paste (exit status 1: the fault shows)</summary>\n\n");
         kvc_text_add_markdown_block(out, script, "");
         kvc_text_add(out, "\n</details>\n\n");
+    } else if (*kvc_json_string(json, "no_script") != '\0') {
+        kvc_text_add(out, "No script: ");
+        kvc_text_add_markdown(out, kvc_json_string(json, "no_script"));
+        kvc_text_add(out, "\n\n");
     }
 }

@@ -217,20 +217,20 @@ static int check_finding(kvc_check *check, const cJSON *finding)
     }
     kvc_check_leave(check, before);
     return kvc_check_string(check, finding, "script", KVC_REQUIRED, 0, KVC_RESULT_TEXT_MAX) < 0 ||
+                   kvc_check_string(check, finding, "no_script", KVC_OPTIONAL, 0, KVC_RESULT_TEXT_MAX) < 0 ||
                    kvc_check_string(check, finding, "replay", KVC_REQUIRED, 0, KVC_RESULT_TEXT_MAX) < 0
                ? -1
                : 0;
 }
 
 /* Lists of objects with an op and a situation: `coverage` and `unreached`. */
-static int check_situations(kvc_check *check, const cJSON *run, const char *name, kvc_need need, int counted)
+static int check_situations(kvc_check *check, const cJSON *run, const char *name, int counted)
 {
     const cJSON *list = NULL;
     const cJSON *entry = NULL;
     int index = 0;
-    int found = kvc_check_list(check, run, name, need, 1000000, &list);
-    if (found < 1) {
-        return found;
+    if (kvc_check_list(check, run, name, KVC_REQUIRED, 1000000, &list) < 0) {
+        return -1;
     }
     cJSON_ArrayForEach (entry, list) {
         size_t before = kvc_check_enter(check, ".%s[%d]", name, index++);
@@ -247,12 +247,11 @@ static int check_situations(kvc_check *check, const cJSON *run, const char *name
     return 1;
 }
 
-static int check_exhaustive(kvc_check *check, const cJSON *run, kvc_need need)
+static int check_exhaustive(kvc_check *check, const cJSON *run)
 {
     const cJSON *exhaustive = NULL;
-    int found = kvc_check_field(check, run, "exhaustive", need, cJSON_Object, "an object", &exhaustive);
-    if (found < 1) {
-        return found;
+    if (kvc_check_field(check, run, "exhaustive", KVC_REQUIRED, cJSON_Object, "an object", &exhaustive) < 0) {
+        return -1;
     }
     size_t before = kvc_check_enter(check, ".exhaustive");
     if (kvc_check_words(check, exhaustive, "alphabet", KVC_REQUIRED) < 0 ||
@@ -280,23 +279,23 @@ static int check_run(kvc_check *check, const cJSON *run)
     }
     const char *status = cJSON_GetObjectItemCaseSensitive(run, "status")->valuestring;
     int ran = strcmp(status, "conforms") == 0 || strcmp(status, "findings") == 0;
-    /* What could not be run has no version, variant, contract or counts to tell of. */
-    kvc_need need = ran ? KVC_REQUIRED : KVC_OPTIONAL;
+    /* What could not be run may have no version, variant or contract to tell of, but must say why. */
     size_t least = ran ? 1 : 0;
-    if (kvc_check_string(check, run, "version", need, least, KVC_RESULT_WORD_MAX) < 0 ||
-        kvc_check_string(check, run, "variant", need, least, KVC_RESULT_WORD_MAX) < 0 ||
-        kvc_check_string(check, run, "contract", need, least, KVC_RESULT_WORD_MAX) < 0 ||
-        kvc_check_bool(check, run, "assumed", KVC_OPTIONAL) < 0 || kvc_check_table(check, run, "environment", need, 0) < 0 ||
-        kvc_check_string(check, run, "reason", ran || strcmp(status, "not covered") == 0 ? KVC_OPTIONAL : KVC_REQUIRED,
-                         ran || strcmp(status, "not covered") == 0 ? 0 : 1, KVC_RESULT_TEXT_MAX) < 0 ||
-        kvc_check_count(check, run, "sequences", need) < 0 || kvc_check_count(check, run, "ops", need) < 0 ||
-        check_exhaustive(check, run, need) < 0 || check_situations(check, run, "coverage", need, 1) < 0 ||
-        check_situations(check, run, "unreached", need, 0) < 0 ||
-        kvc_check_field(check, run, "seconds", need, cJSON_Number, "a number from 0", &seconds) < 0 ||
-        kvc_check_list(check, run, "findings", need, KVC_RESULT_FINDINGS_MAX, &findings) < 0) {
+    if (kvc_check_string(check, run, "version", KVC_REQUIRED, least, KVC_RESULT_WORD_MAX) < 0 ||
+        kvc_check_string(check, run, "variant", KVC_REQUIRED, least, KVC_RESULT_WORD_MAX) < 0 ||
+        kvc_check_string(check, run, "contract", KVC_REQUIRED, least, KVC_RESULT_WORD_MAX) < 0 ||
+        kvc_check_bool(check, run, "assumed", KVC_REQUIRED) < 0 ||
+        kvc_check_table(check, run, "environment", KVC_REQUIRED, 0) < 0 ||
+        kvc_check_string(check, run, "reason", KVC_REQUIRED, ran ? 0 : 1, KVC_RESULT_TEXT_MAX) < 0 ||
+        kvc_check_count(check, run, "sequences", KVC_REQUIRED) < 0 || kvc_check_count(check, run, "ops", KVC_REQUIRED) < 0 ||
+        check_exhaustive(check, run) < 0 || check_situations(check, run, "coverage", 1) < 0 ||
+        check_situations(check, run, "unreached", 0) < 0 ||
+        kvc_check_field(check, run, "seconds", KVC_REQUIRED, cJSON_Number, "a number from 0", &seconds) < 0 ||
+        kvc_check_count(check, run, "lost", KVC_OPTIONAL) < 0 ||
+        kvc_check_list(check, run, "findings", KVC_REQUIRED, KVC_RESULT_FINDINGS_MAX, &findings) < 0) {
         return -1;
     }
-    if (seconds != NULL && !(seconds->valuedouble >= 0 && isfinite(seconds->valuedouble))) {
+    if (!(seconds->valuedouble >= 0 && isfinite(seconds->valuedouble))) {
         return kvc_check_fail(check, "seconds", "expected a number from 0");
     }
     cJSON_ArrayForEach (finding, findings) {
@@ -331,6 +330,42 @@ static int check_finished(kvc_check *check, const cJSON *result)
     return 0;
 }
 
+/* The machine, and who answered for each target. */
+static int check_environment(kvc_check *check, const cJSON *result)
+{
+    static const char *const said[] = {"python", "torch", "platform"};
+    const cJSON *environment = NULL;
+    const cJSON *subjects = NULL;
+    const cJSON *subject = NULL;
+    int index = 0;
+    if (kvc_check_field(check, result, "environment", KVC_REQUIRED, cJSON_Object, "an object", &environment) < 0) {
+        return -1;
+    }
+    size_t before = kvc_check_enter(check, "environment");
+    if (kvc_check_string(check, environment, "platform", KVC_REQUIRED, 0, KVC_RESULT_WORD_MAX) < 0 ||
+        kvc_check_list(check, environment, "subjects", KVC_REQUIRED, KVC_RESULT_RUNS_MAX, &subjects) < 0) {
+        return -1;
+    }
+    cJSON_ArrayForEach (subject, subjects) {
+        size_t inside = kvc_check_enter(check, ".subjects[%d]", index++);
+        if (!cJSON_IsObject(subject)) {
+            return kvc_check_fail(check, NULL, "expected an object, found %s", kvc_check_kind(subject));
+        }
+        if (kvc_check_name(check, subject, "target") < 0 || kvc_check_name(check, subject, "subject") < 0 ||
+            kvc_check_name(check, subject, "version") < 0) {
+            return -1;
+        }
+        for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+            if (kvc_check_string(check, subject, said[i], KVC_REQUIRED, 0, KVC_RESULT_WORD_MAX) < 0) {
+                return -1;
+            }
+        }
+        kvc_check_leave(check, inside);
+    }
+    kvc_check_leave(check, before);
+    return 0;
+}
+
 int kvc_result_check(const cJSON *result, char *error, size_t error_size)
 {
     kvc_check check = {.error = error, .error_size = error_size};
@@ -360,7 +395,7 @@ int kvc_result_check(const cJSON *result, char *error, size_t error_size)
     }
     kvc_check_leave(&check, before);
     if (kvc_check_words(&check, result, "command", KVC_REQUIRED) < 0 ||
-        kvc_check_table(&check, result, "environment", KVC_REQUIRED, 0) < 0 || kvc_check_seed(&check, result, KVC_REQUIRED) < 0 ||
+        check_environment(&check, result) < 0 || kvc_check_seed(&check, result, KVC_REQUIRED) < 0 ||
         kvc_check_name(&check, result, "profile") < 0 || kvc_check_table(&check, result, "budget", KVC_REQUIRED, 1) < 0 ||
         kvc_check_list(&check, result, "runs", KVC_REQUIRED, KVC_RESULT_RUNS_MAX, &runs) < 0) {
         return -1;

@@ -74,7 +74,8 @@ static void add_run(const kvc_summary *summary, const kvc_report_run *run, size_
             kvc_text_add(out, ", all up to ");
             kvc_model_add_plural(out, (uint64_t)kvc_json_number(exhaustive, "size"), "op", "ops");
         }
-    } else if (*kvc_json_string(run->json, "reason") != '\0') {
+    }
+    if (*kvc_json_string(run->json, "reason") != '\0') {
         kvc_text_add(out, ": ");
         kvc_text_add_terminal_short(out, kvc_json_string(run->json, "reason"), TITLE_COLUMNS);
     }

@@ -170,8 +170,12 @@ class Broken(Adapter):
         super().__init__()
         self.fault = fault
         self.hoard: list[bytearray] = []
+        self.runs = 0
 
     def reply(self, request: dict[str, Any]) -> bytes:
+        self.runs += request["request"] == "run"
+        if self.fault == "length_off_then_hangs" and self.runs > 1:
+            wait_for_ever()
         data = super().reply(request)
         table = HELLO if request["request"] == "hello" else RUN if request["request"] == "run" else {}
         return table[self.fault](data) if self.fault in table else data
@@ -195,14 +199,24 @@ class Broken(Adapter):
         result = super().step(cache, op, numbers)
         if self.fault == "refuses_loudly" and result[6] >= 0:
             self.errors[result[6]] = ["Väl\u202eError" * 30, "x" + "\u00fc\U0001f600\u001b[31m\n" * 2000]
-        if self.fault == "length_off" and op[0] == "crop":
+        if self.fault in {"length_off", "length_off_then_hangs"} and op[0] == "crop":
             result[1] = [result[1][0] + 1]
         if self.fault == "tensor_twice":
             result[5] += [[result[5][0], 0]] if result[5] else []
         return result
 
 
-STEP = ("crashes", "exits", "hangs", "hangs_busy", "swells", "length_off", "tensor_twice", "refuses_loudly")
+STEP = (
+    "crashes",
+    "exits",
+    "hangs",
+    "hangs_busy",
+    "swells",
+    "length_off",
+    "length_off_then_hangs",
+    "tensor_twice",
+    "refuses_loudly",
+)
 """Faults of the subject."""
 
 

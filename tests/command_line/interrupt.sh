@@ -37,6 +37,34 @@ for signal in INT TERM; do
   echo "$signal: 130"
 done
 
+# Findings that were not made smaller yet are kept, each with a title as any other; what was to come is told.
+mark=mark-unfinished-$$
+start kvconform run "exec:python3 $KVC_TOP/tests/adapters/broken.py length_off_then_hangs $mark" builtin:full --variant full \
+  --jobs 1 --timeout 60 --json unfinished.json --report unfinished >output 2>&1 &
+soon started "broken.py length_off_then_hangs $mark" 3 || fail "it did not start: $(cat output left)"
+sleep 1.5
+kill -INT $!
+status=0
+wait $! || status=$?
+echo "unfinished: $status"
+soon gone "$mark" || fail "left behind: $(cat left)"
+python3 -B "$KVC_TOP/tests/command_line/json_schema.py" "$schema" unfinished.json
+sed -n 's/exec:.*broken.py[^ ]*/exec:broken.py/; /^[✗⊘]/p' output
+sed -n 's/^.*"no_script":[[:space:]]*//p' unfinished.json | sort -u
+kvconform replay unfinished/cases/*.json --target builtin | sed 's/^[^:]*: //' | sort -u
+
+# Of a variant without a finding it is told how far it came.
+start kvconform run builtin:window --budget 60s --jobs 2 --json far.json >output 2>&1 &
+soon started far.json 3 || fail "it did not start: $(cat output)"
+sleep 1
+kill -INT $!
+status=0
+wait $! || status=$?
+echo "far: $status"
+sed -n 's/after [1-9][0-9]* seq/after N seq/; s/^\(.*N sequences\).*/\1/p' output
+python3 -B "$KVC_TOP/tests/command_line/json_schema.py" "$schema" far.json
+grep -q '"sequences":[[:space:]]*0,' far.json && fail 'no sequences are counted'
+
 # Killed: nothing can be written, but nothing stays.
 mark=mark-KILL-$$
 start kvconform run builtin --budget 60s --jobs 2 --json "$mark.json" >output 2>&1 &
