@@ -1,5 +1,6 @@
 #include "harness/case.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,6 +202,12 @@ int kvc_sequence_is_valid(const kvc_plan *plan, const kvc_sequence *sequence, kv
 
     if (error == NULL)
         error = &ignored;
+    if (plan->params.call != KVC_CALL_POSITION &&
+        (plan->rules.rule[KVC_CONTRACT_CALLS]->value & 1u << plan->params.call) == 0) {
+        kvc_error_set(error, "%s: no contract says that its ops can be called by %s", plan->variant,
+                      kvc_call_name(plan->params.call));
+        return 0;
+    }
     if (!kvc_model_open(&model, plan)) {
         kvc_error_set(error, "not enough memory");
         return 0;
@@ -239,11 +246,92 @@ int kvc_sequence_is_valid(const kvc_plan *plan, const kvc_sequence *sequence, kv
     return good;
 }
 
+const char *kvc_case_outcome_text(kvc_case_outcome outcome, kvc_law law)
+{
+    static const char *const text[] = {"conforms", "", "absent", "impossible"};
+
+    return outcome == KVC_CASE_BREAKS ? kvc_law_name(law) : text[outcome];
+}
+
+const kvc_case_expect *kvc_case_expected(const kvc_case *item, const char *version)
+{
+    for (int at = 0; at < item->expects; at++) {
+        if (item->expect[at].version[0] == '\0' || strcmp(item->expect[at].version, version) == 0)
+            return &item->expect[at];
+    }
+    return NULL;
+}
+
+static int read_outcome(const cJSON *json, const char *name, const char *version, kvc_case *item, kvc_error *error)
+{
+    kvc_case_expect *expect = &item->expect[item->expects];
+    const char *text = cJSON_IsString(json) ? json->valuestring : "";
+    int good = 1;
+
+    if (item->expects == KVC_CASE_EXPECTS_MAX) {
+        kvc_error_set(error, "%s: field \"expect\": more than %d versions", name, KVC_CASE_EXPECTS_MAX);
+        return 0;
+    }
+    if (kvc_case_expected(item, version) != NULL || strlen(version) >= sizeof expect->version) {
+        kvc_error_set(error, "%s: field \"expect\": version \"%.60s\" %s", name, version,
+                      strlen(version) >= sizeof expect->version ? "is too long" : "stands there twice");
+        return 0;
+    }
+    (void)snprintf(expect->version, sizeof expect->version, "%s", version);
+    if (strcmp(text, "conforms") == 0)
+        expect->outcome = KVC_CASE_CONFORMS;
+    else if (strcmp(text, "absent") == 0)
+        expect->outcome = KVC_CASE_ABSENT;
+    else if (strcmp(text, "impossible") == 0)
+        expect->outcome = KVC_CASE_IMPOSSIBLE;
+    else if (kvc_law_parse(text, &expect->law))
+        expect->outcome = KVC_CASE_BREAKS;
+    else
+        good = 0;
+    if (!good)
+        kvc_error_set(error, "%s: field \"expect\": expected a law, \"conforms\", \"absent\" or \"impossible\"", name);
+    item->expects++;
+    return good;
+}
+
+/* One word for every version, or an object of version and word. Such a case is kept for others: it must say what it is. */
+static int read_expect(const cJSON *json, const char *name, kvc_case *item, kvc_error *error)
+{
+    static const char *const needed[] = {"title", "source"};
+    const cJSON *expect = cJSON_GetObjectItemCaseSensitive(json, "expect");
+    const cJSON *entry;
+
+    if (expect == NULL)
+        return 1;
+    for (size_t at = 0; at < sizeof needed / sizeof needed[0]; at++) {
+        const cJSON *text = cJSON_GetObjectItemCaseSensitive(json, needed[at]);
+        if (!cJSON_IsString(text) || text->valuestring[0] == '\0') {
+            kvc_error_set(error, "%s: field \"%s\": a case with \"expect\" needs this text", name, needed[at]);
+            return 0;
+        }
+    }
+    if (cJSON_IsString(expect))
+        return read_outcome(expect, name, "", item, error);
+    if (!cJSON_IsObject(expect) || expect->child == NULL) {
+        kvc_error_set(error, "%s: field \"expect\": expected an object of versions, or one word for all", name);
+        return 0;
+    }
+    cJSON_ArrayForEach(entry, expect) {
+        if (entry->string[0] == '\0') {
+            kvc_error_set(error, "%s: field \"expect\": expected a version, found an empty name", name);
+            return 0;
+        }
+        if (!read_outcome(entry, name, entry->string, item, error))
+            return 0;
+    }
+    return 1;
+}
+
 static int read_case(const cJSON *json, const char *name, const kvc_catalogue *catalogue, kvc_case *item,
                      kvc_error *error)
 {
     static const char *const known[] = {"schema", "subject", "version", "variant", "contract", "params",
-                                        "ops",    "seed",    "title",   "source",  "notes",    NULL};
+                                        "ops",    "seed",    "title",   "source",  "notes",  "expect", NULL};
     const kvc_spec *spec;
     const cJSON *list;
     const cJSON *entry;
@@ -289,7 +377,7 @@ static int read_case(const cJSON *json, const char *name, const kvc_catalogue *c
         kvc_error_set(error, "%s: field \"ops\": expected at least one", name);
         return 0;
     }
-    return kvc_choice_allows(spec, &item->params, error);
+    return read_expect(json, name, item, error) && kvc_choice_allows(spec, &item->params, error);
 }
 
 int kvc_case_parse(const char *text, size_t length, const char *name, const kvc_catalogue *catalogue, kvc_case *item,

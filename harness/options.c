@@ -13,7 +13,8 @@ static const char help_text[] =
     "kvconform: conformance tests for the KV caches of LLM runtimes\n"
     "\n"
     "usage: kvconform run TARGET... [OPTION...]      drive caches through sequences and report what breaks\n"
-    "       kvconform replay CASE.json... [OPTION...] run single cases again\n"
+    "       kvconform replay CASE.json|DIR... [OPTION...]\n"
+    "                                                run single cases again, or all in a folder\n"
     "       kvconform smoke TARGET                   judge an adapter before its subject\n"
     "       kvconform list targets|variants|laws|contracts|faults\n"
     "       kvconform --help | --version\n"
@@ -49,7 +50,7 @@ static const char help_text[] =
     "  kvconform run builtin\n"
     "  kvconform run transformers@5.24.0:DynamicSlidingWindowLayer --report out\n"
     "  kvconform run transformers --python .venv/bin/python --profile assisted --budget 30s\n"
-    "  kvconform replay out/cases/*.json --target transformers@5.14.1\n"
+    "  kvconform replay out/cases --target transformers@5.14.1\n"
     "  kvconform run exec:./my_adapter --variant 'MyCache*'\n"
     "\n"
     "Environment: KVCONFORM_DATA (specs, contracts, adapters), KVCONFORM_CACHE (environments), NO_COLOR, PYTHONPATH\n";

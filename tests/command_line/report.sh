@@ -54,6 +54,24 @@ while [ "$at" -lt "$((size - 2))" ]; do
   [ "$status" -eq 2 ] && [ "$(wc -l <complaint)" -eq 1 ] || fail "the first $at bytes: exit $status, $(cat complaint)"
   at=$((at + 7))
 done
+# A folder of cases that say what they must show.
+mkdir -p corpus/deep
+sed 's/"ops"/"title": "Two and one", "source": "nobody", "expect": "conforms", "ops"/' hand.json >corpus/right.json
+sed 's/"conforms"/"ZERO"/' corpus/right.json >corpus/deep/wrong.json
+sed -e 's/"full"/"full+zero_empties"/' -e 's/\["crop", -1\], \["reset"\]/["crop", 0]/' -e 's/"conforms"/{"1": "ZERO"}/' corpus/right.json >corpus/fault.json
+sed -e 's/"reset"/"record", 1/' -e 's/"conforms"/"impossible"/' corpus/right.json >corpus/impossible.json
+try kvconform replay corpus
+rm corpus/deep/wrong.json
+try kvconform replay corpus
+try kvconform replay corpus --quiet
+try kvconform replay corpus/deep
+sed 's/"title": "Two and one", //' corpus/right.json >untitled.json
+sed 's/"expect": "conforms"/"expect": "KEYZ"/' corpus/right.json >law.json
+sed 's/"expect": "conforms"/"expect": {}/' corpus/right.json >none.json
+sed 's/"expect": "conforms"/"expect": {"1": "KEYS", "1": "KEYS"}/' corpus/right.json >twice.json
+for name in untitled law none twice; do
+  try kvconform replay "$name.json"
+done
 # Places that cannot be written are told before anything runs.
 : >file
 try kvconform run builtin:full --budget 100 --report file

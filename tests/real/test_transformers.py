@@ -42,6 +42,13 @@ def size(ops: list[list[Any]]) -> tuple[int, int]:
     return len(ops), sum(map(weight, ops))
 
 
+def corpus() -> dict[str, Any]:
+    """The cases that the project keeps, by file name."""
+    files = sorted((TOP / "cases" / "transformers").glob("*.json"))
+    assert files
+    return {file.name: json.loads(file.read_text()) for file in files}
+
+
 def target(version: str) -> list[str]:
     """The words of the command line that choose a version."""
     return [f"transformers@{version}"] if LONG else ["transformers", "--python", PYTHON]
@@ -80,20 +87,29 @@ def test_everything_ran(result: Any) -> None:
 def test_known_faults_are_found(result: Any) -> None:
     version, document = result
     missing = []
-    for known in json.loads((HERE / "known.json").read_text()):
-        if version not in known["versions"]:
+    for name, case in corpus().items():
+        law = case["expect"].get(version, "absent")
+        if law in ("conforms", "absent", "impossible"):
             continue
-        last = known["at_most"][-1]
         good = [
             found
-            for found in findings(document, known["variant"])
-            if known["law"] in [found["law"], *found["also"]]
-            and found["case"]["ops"][found["step"]][0] == last[0]
-            and size(found["case"]["ops"]) <= size(known["at_most"])
+            for found in findings(document, case["variant"])
+            if law in [found["law"], *found["also"]]
+            and found["case"]["ops"][found["step"]][0] == case["ops"][-1][0]
+            and size(found["case"]["ops"]) <= size(case["ops"])
         ]
         if not good:
-            missing.append(known)
+            missing.append(name)
     assert missing == []
+
+
+def test_the_corpus_shows_what_it_must(result: Any) -> None:
+    version, _ = result
+    words = ["--target", f"transformers@{version}"] if LONG else ["--python", PYTHON]
+    status, text = run("replay", str(TOP / "cases" / "transformers"), *words)
+    assert status == 0, text
+    speaking = [case for case in corpus().values() if version in case["expect"]]
+    assert text.endswith(f"{len(speaking)} as expected, 0 not as expected\n"), text
 
 
 def test_what_is_intended_is_not_reported(result: Any) -> None:

@@ -58,6 +58,42 @@ Test(cases, good) {
     cr_expect_str_eq(text, "crop -2");
 }
 
+static const char expecting[] = "\"title\": \"a test\", \"source\": \"nobody\", \"notes\": [], \"expect\": ";
+
+static int parse_expecting(const char *expect, kvc_case *item, kvc_error *error) {
+    char field[512];
+    (void)snprintf(field, sizeof field, "%s%s", expecting, expect);
+    return parse(damaged("\"title\": \"a test\", \"source\": \"nobody\", \"notes\": []", field), item, error);
+}
+
+Test(cases, expectations) {
+    kvc_case item;
+    kvc_error error;
+    const kvc_case_expect *expect;
+    cr_assert(parse(good_text, &item, &error));
+    cr_expect_null(kvc_case_expected(&item, "1"), "a case may say nothing");
+    cr_assert(parse_expecting("{\"1\": \"ZERO\", \"2\": \"conforms\", \"3\": \"absent\", \"4\": \"impossible\"}", &item, &error), "%s",
+              error.text);
+    cr_expect_eq(item.expects, 4);
+    expect = kvc_case_expected(&item, "1");
+    cr_assert_not_null(expect);
+    cr_expect_eq(expect->outcome, KVC_CASE_BREAKS);
+    cr_expect_eq(expect->law, KVC_ZERO);
+    cr_expect_str_eq(kvc_case_outcome_text(expect->outcome, expect->law), "ZERO");
+    cr_expect_eq(kvc_case_expected(&item, "2")->outcome, KVC_CASE_CONFORMS);
+    cr_expect_eq(kvc_case_expected(&item, "3")->outcome, KVC_CASE_ABSENT);
+    cr_expect_eq(kvc_case_expected(&item, "4")->outcome, KVC_CASE_IMPOSSIBLE);
+    cr_expect_null(kvc_case_expected(&item, "5"));
+    cr_assert(parse_expecting("\"KEYS\"", &item, &error), "%s", error.text);
+    cr_expect_eq(kvc_case_expected(&item, "any")->law, KVC_KEYS);
+    static const char *const wrong[] = {"1", "[]", "{}", "\"\"", "\"keys\"", "{\"1\": 1}", "{\"\": \"KEYS\"}",
+                                        "{\"1\": \"KEYS\", \"1\": \"KEYS\"}"};
+    for (size_t at = 0; at < sizeof wrong / sizeof wrong[0]; at++) {
+        cr_expect_not(parse_expecting(wrong[at], &item, &error), "%s", wrong[at]);
+        cr_expect_not_null(strstr(error.text, "file.json: field \"expect\""), "%s: %s", wrong[at], error.text);
+    }
+}
+
 /* What is written is read as the same case, for each shipped variant, with each kind of op. */
 Test(cases, round_trip) {
     for (size_t at = 0; at < catalogue.specs; at++) {
