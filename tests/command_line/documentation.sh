@@ -3,7 +3,7 @@
 # In README.md and docs/*.md a block marked `sh` is run, line by line, in a folder of its own for each document. A line that
 # ends in `# exit N` must end with that status, any other with 0. Each line of a block marked `text` that follows must be
 # in what the commands printed (`...` stands for any lines). A block with a file's name behind its language is written to that file.
-# `sh network` is not run here. A block that speaks of transformers is run when KVCONFORM_TEST_PYTHON (or python3) has the version.
+# `sh network` is not run here. A block that speaks of transformers is run when KVCONFORM_PYTHON (or python3) has the version.
 # shellcheck disable=SC2016 # back-quotes are Markdown's
 command -v python3 >/dev/null || skip 'no python3'
 export PYTHONDONTWRITEBYTECODE=1
@@ -18,7 +18,7 @@ problem() { printf '%s\n' "$*" | tee -a "$problems"; }
 
 # ---- Commands
 
-python=${KVCONFORM_TEST_PYTHON:-python3}
+python=${KVCONFORM_PYTHON:-python3}
 version=$("$python" -c 'import importlib.metadata as m; print(m.version("transformers"))' 2>/dev/null || :)
 cat >wrapper <<'END'
 #!/bin/sh
