@@ -35,6 +35,11 @@ typedef struct kvc_plugin {
      */
     void (*run)(kvc_cache *cache, const kvc_op *op, const int32_t *numbers, kvc_observation *out);
     void (*close)(kvc_cache *cache); /* NULL is allowed */
+    /*
+     * Makes the cache what it was when it was opened, for less than closing it and opening another. Returns 1, or 0 when it cannot:
+     * it is closed then. May be NULL.
+     */
+    int (*renew)(kvc_cache *cache);
 } kvc_plugin;
 
 /* The built-in caches, correct ones and broken ones. */

@@ -24,11 +24,13 @@ static int64_t now_ns(void)
 static int perform(const kvc_plugin *plugin, const kvc_block *block, const int32_t *numbers, kvc_observation *seen)
 {
     const kvc_plan *plan = block->plan;
+    kvc_cache *cache = NULL;
 
     for (int at = 0; at < block->count; at++) {
         const kvc_sequence *sequence = &block->sequence[at];
-        kvc_cache *cache = plugin->open(plan->variant, &plan->params, plan->parts, plan->layer_words);
         int32_t next = 0;
+        if (cache == NULL)
+            cache = plugin->open(plan->variant, &plan->params, plan->parts, plan->layer_words);
         if (cache == NULL)
             return 0;
         for (int op = 0; op < sequence->count; op++) {
@@ -38,8 +40,12 @@ static int perform(const kvc_plugin *plugin, const kvc_block *block, const int32
             plugin->run(cache, what, what->kind == KVC_APPEND ? numbers + next : NULL, seen);
             next += what->kind == KVC_APPEND ? what->n : 0;
         }
-        plugin->close(cache);
+        if (plugin->renew == NULL || !plugin->renew(cache)) {
+            plugin->close(cache);
+            cache = NULL;
+        }
     }
+    plugin->close(cache);
     return 1;
 }
 

@@ -67,6 +67,7 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
 {
     plugin_driver *self = (plugin_driver *)driver;
     kvc_batch batch = self->batch[0];
+    kvc_cache *cache = NULL;
 
     if (self->batches == 0) {
         kvc_error_set(error, "no batch in flight");
@@ -77,8 +78,9 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
     for (size_t at = 0; at < batch.count; at++) {
         const kvc_sequence *sequence = &batch.sequence[at];
         const kvc_plan *plan = batch.plan;
-        kvc_cache *cache = self->plugin->open(plan->variant, &plan->params, plan->parts, plan->layer_words);
         int32_t next = 0;
+        if (cache == NULL)
+            cache = self->plugin->open(plan->variant, &plan->params, plan->parts, plan->layer_words);
         if (cache == NULL) {
             self->batches = 0;
             kvc_error_set(error, "%s: the plugin could not make the cache", plan->variant);
@@ -96,8 +98,12 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
             if (step(context, at, op, &self->observation))
                 break;
         }
-        self->plugin->close(cache);
+        if (self->plugin->renew == NULL || !self->plugin->renew(cache)) {
+            self->plugin->close(cache);
+            cache = NULL;
+        }
     }
+    self->plugin->close(cache);
     return KVC_DROVE;
 }
 

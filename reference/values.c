@@ -5,12 +5,23 @@
 
 static const int32_t powers_of_seven[6] = {1, 7, 49, 343, 2401, 16807};
 
-/* The two highest bytes of 0 to 7, little-endian, in each floating type: their other bytes are zero. */
-static const unsigned char high_bytes[4][8][2] = {
-    {{0x00, 0x00}, {0x80, 0x3f}, {0x00, 0x40}, {0x40, 0x40}, {0x80, 0x40}, {0xa0, 0x40}, {0xc0, 0x40}, {0xe0, 0x40}},
-    {{0x00, 0x00}, {0x00, 0x3c}, {0x00, 0x40}, {0x00, 0x42}, {0x00, 0x44}, {0x00, 0x45}, {0x00, 0x46}, {0x00, 0x47}},
-    {{0x00, 0x00}, {0x80, 0x3f}, {0x00, 0x40}, {0x40, 0x40}, {0x80, 0x40}, {0xa0, 0x40}, {0xc0, 0x40}, {0xe0, 0x40}},
-    {{0x00, 0x00}, {0xf0, 0x3f}, {0x00, 0x40}, {0x08, 0x40}, {0x10, 0x40}, {0x14, 0x40}, {0x18, 0x40}, {0x1c, 0x40}}};
+/* The bits of 0 to 7 in each type. */
+static const uint64_t small_bits[KVC_DTYPES][8] = {
+    {0x0, 0x3f800000, 0x40000000, 0x40400000, 0x40800000, 0x40a00000, 0x40c00000, 0x40e00000},
+    {0x0, 0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600, 0x4700},
+    {0x0, 0x3f80, 0x4000, 0x4040, 0x4080, 0x40a0, 0x40c0, 0x40e0},
+    {0x0, 0x3ff0000000000000, 0x4000000000000000, 0x4008000000000000, 0x4010000000000000, 0x4014000000000000, 0x4018000000000000, 0x401c000000000000},
+    {0x0, 0x1, 0x2, 0x3, 0x4, 0x5, 0x6, 0x7}};
+
+/* Byte i is (start + 5 * i) % 7: what the formula adds to the digits of eight channels, of which the first adds `start`. */
+static const uint64_t shifts[7] = {
+    0x0002040601030500,
+    0x0103050002040601,
+    0x0204060103050002,
+    0x0305000204060103,
+    0x0406010305000204,
+    0x0500020406010305,
+    0x0601030500020406};
 
 int kvc_value(int salt, int32_t token, int row, int head, int channel) {
     int place = channel % 8;
@@ -97,40 +108,43 @@ static double half_to_double(uint16_t half) {
     return (half & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
-/* Sizes are known here, so that each store is one or two instructions. */
-static inline void put_small(kvc_dtype dtype, int value, unsigned char *out) {
-    switch (dtype) {
-    case KVC_FLOAT32:
-        memset(out, 0, 2);
-        memcpy(out + 2, high_bytes[KVC_FLOAT32][value], 2);
+/* Writes whole numbers 0 to 7, one from each byte of `values`, lowest first; `count` of them. */
+static inline void put_small(kvc_dtype dtype, uint64_t values, int count, unsigned char *out) {
+    const uint64_t *bits = small_bits[dtype];
+    switch (kvc_dtype_size(dtype)) {
+    case 2:
+        for (int i = 0; i < count; i++, values >>= 8, out += 2) {
+            put_bytes(bits[values & 7], 2, out);
+        }
         break;
-    case KVC_FLOAT16:
-    case KVC_BFLOAT16:
-        memcpy(out, high_bytes[dtype][value], 2);
+    case 4:
+        for (int i = 0; i < count; i++, values >>= 8, out += 4) {
+            put_bytes(bits[values & 7], 4, out);
+        }
         break;
-    case KVC_FLOAT64:
-        memset(out, 0, 6);
-        memcpy(out + 6, high_bytes[KVC_FLOAT64][value], 2);
-        break;
-    case KVC_INT64:
-        memset(out, 0, 8);
-        out[0] = (unsigned char)value;
+    default:
+        for (int i = 0; i < count; i++, values >>= 8, out += 8) {
+            put_bytes(bits[values & 7], 8, out);
+        }
         break;
     }
 }
 
 void kvc_value_row(kvc_dtype dtype, int salt, int32_t token, int row, int head, int channels, void *out) {
+    static const uint64_t ones = 0x0101010101010101u;
     unsigned char *at = out;
-    size_t size = kvc_dtype_size(dtype);
-    int digits[8] = {0, 0, 0, 0, 0, 0, row % 7, head % 7};
-    int shift = 3 * salt % 7;
+    size_t step = 8 * kvc_dtype_size(dtype);
+    uint64_t digits = (uint64_t)(row % 7) << 48 | (uint64_t)(head % 7) << 56;
+    int start = 3 * salt % 7;
     for (int place = 0; token > 0 && place <= 5; place++, token /= 7) {
-        digits[place] = token % 7;
+        digits |= (uint64_t)(token % 7) << (8 * place);
     }
-    for (int channel = 0; channel < channels; channel++, at += size) {
-        int digit = digits[channel % 8] + shift;
-        put_small(dtype, 1 + (digit >= 7 ? digit - 7 : digit), at);
-        shift = shift >= 2 ? shift - 2 : shift + 5;
+    /* Eight channels at a time, each in a byte of its own: no sum is above 12, and 121 more lifts those from 7 on over the byte's top bit. */
+    for (int channel = 0; channel < channels; channel += 8, at += step) {
+        uint64_t sums = digits + shifts[start];
+        uint64_t above = ((sums + 121 * ones) >> 7) & ones;
+        put_small(dtype, sums - 7 * above + ones, channels - channel < 8 ? channels - channel : 8, at);
+        start = start >= 2 ? start - 2 : start + 5; /* 5 * 8 % 7 is 5 */
     }
 }
 
@@ -138,7 +152,7 @@ void kvc_value_store(kvc_dtype dtype, int64_t value, void *out) {
     uint64_t bits = 0;
     double wide = (double)value;
     if (value >= 0 && value <= 7) {
-        put_small(dtype, (int)value, out);
+        put_small(dtype, (uint64_t)value, 1, out);
         return;
     }
     switch (dtype) {

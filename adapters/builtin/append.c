@@ -84,12 +84,6 @@ static void spoil_new_cells(const kvc_builtin_layer *layer, kvc_builtin_part *pa
     }
 }
 
-static void push_all(kvc_builtin_part *part, const int32_t *numbers, int64_t count) {
-    for (int64_t i = 0; i < count; i++) {
-        kvc_store_push(&part->store, numbers[i]);
-    }
-}
-
 static void set_returned(kvc_builtin_part *part, int64_t cells) {
     kvc_store *store = &part->store;
     cells = larger(0, smaller(cells, store->count));
@@ -100,7 +94,7 @@ static void set_returned(kvc_builtin_part *part, int64_t cells) {
 static void append_all(kvc_builtin_layer *layer, kvc_builtin_part *part, const int32_t *numbers, int64_t count) {
     kvc_store *store = &part->store;
     int64_t before = store->count;
-    push_all(part, numbers, count);
+    kvc_store_push(store, numbers, count);
     part->returned_cells = -1;
     if (layer->fault == KVC_FAULT_NONE) {
         return;
@@ -119,7 +113,7 @@ static void append_all(kvc_builtin_layer *layer, kvc_builtin_part *part, const i
 static void append_window(kvc_builtin_layer *layer, kvc_builtin_part *part, const int32_t *numbers, int64_t count) {
     int64_t kept = layer->params->window - 1;
     int64_t visible = smaller(part->store.count, kept);
-    push_all(part, numbers, count);
+    kvc_store_push(&part->store, numbers, count);
     set_returned(part, layer->fault == KVC_FAULT_RECORD_RETURNS_ALL ? part->store.count : visible + count);
     if (layer->fault == KVC_FAULT_KEEPS_TOO_FEW) {
         kept--;
@@ -135,7 +129,7 @@ static void append_last(kvc_builtin_layer *layer, kvc_builtin_part *part, const 
     kvc_store *store = &part->store;
     int64_t kept = layer->params->kernel;
     int new_only = layer->fault == KVC_FAULT_RETURNS_NEW_ONLY && store->count > 0;
-    push_all(part, numbers, count);
+    kvc_store_push(store, numbers, count);
     int64_t cells = new_only ? count : store->count;
     part->returned_cells = larger(cells, new_only ? 0 : kept);
     part->returned = kvc_store_view_turned(store, 1, store->count - cells, cells, part->returned_cells);
@@ -162,7 +156,7 @@ static void append_folded(kvc_builtin_layer *layer, kvc_builtin_part *part, cons
     for (int64_t i = layer->fault == KVC_FAULT_FOLDS_LAST_ONLY ? count - 1 : 0; i < count; i++) {
         layer->fold = kvc_value_fold(layer->fold, numbers[i]);
     }
-    kvc_store_write(store, 0, layer->fold);
+    kvc_store_write(store, 0, &layer->fold, 1);
     store->count = 1;
 }
 
@@ -210,13 +204,17 @@ void kvc_builtin_layer_fill_buffer(kvc_builtin_layer *layer, const int32_t *numb
             layer->peak > layer->length) {
             continue;
         }
+        if (from >= 0 && from + count <= limit) {
+            kvc_store_write(&part->store, from, numbers, count);
+            continue;
+        }
         for (int64_t i = 0; i < count; i++) {
             int64_t index = from + i;
             if (layer->fault == KVC_FAULT_OVERFLOW_WRAPS || layer->fault == KVC_FAULT_WRAPS_AROUND) {
                 index %= limit;
             }
             if (index >= 0 && index < limit) {
-                kvc_store_write(&part->store, index, numbers[i]);
+                kvc_store_write(&part->store, index, &numbers[i], 1);
             }
         }
     }
@@ -244,9 +242,7 @@ static void append_fixed_window(kvc_builtin_layer *layer, kvc_builtin_part *part
             unsigned char *data = store->data + lane * (size_t)limit * store->cell;
             unsigned char *whole = out;
             memcpy(whole, data, (size_t)held * store->cell);
-            for (int64_t i = 0; i < count; i++) {
-                kvc_store_make_cell(store, numbers[i], row, head, whole + (size_t)(held + i) * store->cell);
-            }
+            kvc_store_make_cells(store, numbers, count, row, head, whole + (size_t)held * store->cell);
             memcpy(data, whole + (size_t)(joined - limit) * store->cell, (size_t)limit * store->cell);
             memmove(out, whole + (size_t)(joined - shown) * store->cell, (size_t)shown * store->cell);
             out += (size_t)shown * store->cell;
@@ -264,9 +260,11 @@ static void append_ring(const kvc_builtin_layer *layer, kvc_builtin_part *part, 
         limit--;
     }
     keep = layer->fault == KVC_FAULT_EVICTS_KEPT ? 0 : smaller(keep, limit - 1);
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0, run; i < count; i += run) {
         int64_t place = layer->length + i;
-        kvc_store_write(store, place < limit ? place : keep + (place - keep) % (limit - keep), numbers[i]);
+        int64_t index = place < limit ? place : keep + (place - keep) % (limit - keep);
+        run = smaller(count - i, limit - index);
+        kvc_store_write(store, index, numbers + i, run);
     }
     store->count = smaller(layer->length + count, limit);
 }
@@ -276,7 +274,7 @@ static void append_blocks(kvc_builtin_layer *layer, const int32_t *numbers, int6
     kvc_store *rest = &layer->part[1].store;
     int closed = 0;
     for (int64_t i = 0; i < count; i++) {
-        kvc_store_push(rest, numbers[i]);
+        kvc_store_push(rest, &numbers[i], 1);
         if (layer->open_count < layer->params->block) {
             layer->open_tokens[layer->open_count++] = numbers[i];
         }
@@ -289,7 +287,7 @@ static void append_blocks(kvc_builtin_layer *layer, const int32_t *numbers, int6
         for (int32_t k = 0; k < layer->open_count; k++) {
             fold = kvc_value_fold(fold, layer->open_tokens[k]);
         }
-        kvc_store_push(entries, layer->fault == KVC_FAULT_FOLD_NOT_ROLLED_BACK ? layer->fold : fold);
+        kvc_store_push(entries, layer->fault == KVC_FAULT_FOLD_NOT_ROLLED_BACK ? &layer->fold : &fold, 1);
         closed = 1;
         layer->fold = 0;
         layer->open_count = 0;
@@ -303,8 +301,8 @@ static void append_constant(kvc_builtin_layer *layer, kvc_builtin_part *part) {
     int again = layer->fault == KVC_FAULT_WRITTEN_TWICE && part->info->name == KVC_NAME_CROSS_KEYS && part->store.count == 2 &&
                 layer->used;
     if (part->store.count == 0 || again) {
-        kvc_store_push(&part->store, 0);
-        kvc_store_push(&part->store, 1);
+        static const int32_t numbers[2] = {0, 1};
+        kvc_store_push(&part->store, numbers, 2);
     }
 }
 

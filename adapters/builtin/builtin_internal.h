@@ -16,23 +16,36 @@
 enum { KVC_LAYER_PARTS_MAX = 4, KVC_LANES_SHOWN = 2 };
 
 /*
+ * What a caller hands in: the cells of the tokens numbered 0, 1, ..., worked out once and kept as long as the cache lives, as a
+ * caller makes its inputs once. Zeroed to begin with.
+ */
+typedef struct kvc_inputs {
+    unsigned char *cells; /* [row][head][token][cell] */
+    int32_t room;         /* tokens that fit */
+    int32_t filled[KVC_ROWS_MAX]; /* tokens that are worked out */
+} kvc_inputs;
+
+/*
  * Cells of equal size, one sequence of them for each lane; a lane is one head of one row. A cell holds one token. Within a lane
  * the cells from `start` on, `count` of them, are in use; `capacity` fit.
  */
 typedef struct kvc_store {
     unsigned char *data;  /* [rows][heads][capacity][cell] */
-    unsigned char *blank; /* [blank_rows][heads][cell]: the cell of token 0 */
-    unsigned char *spare; /* the rows in their new order, between prepare and commit */
+    unsigned char *spare; /* another buffer, for rows in their new order and for growing: the two change places */
     unsigned char *shown[KVC_LANES_SHOWN]; /* packed copies, of the stored and of the returned tensor */
-    size_t shown_size[KVC_LANES_SHOWN];
+    size_t data_room;
+    size_t spare_room;
+    size_t shown_room[KVC_LANES_SHOWN];
+    kvc_inputs inputs;
     size_t cell;    /* bytes */
     size_t element; /* bytes */
+    int64_t first_capacity;
     int64_t capacity;
     int64_t start;
     int64_t count;
+    int32_t first_rows;
     int32_t rows;
-    int32_t blank_rows;
-    int32_t spare_rows;
+    int32_t spare_rows; /* prepared, 0 for none */
     int32_t heads;
     int32_t channels;
     int32_t salt;
@@ -42,15 +55,17 @@ typedef struct kvc_store {
 
 /* Makes an empty store with room for `capacity` cells. Returns 0, or -1 when memory is short; it can be closed after both. */
 int kvc_store_open(kvc_store *store, int32_t rows, int32_t heads, int32_t channels, kvc_dtype dtype, int salt, int64_t capacity);
+/* Makes it empty and of its first size again; its buffers stay. Returns 0, or -1 when memory is short. */
+int kvc_store_renew(kvc_store *store);
 void kvc_store_close(kvc_store *store);
 /* Makes room for `extra` more cells. Returns 0, or -1 when memory is short; nothing is changed then. */
 int kvc_store_reserve(kvc_store *store, int64_t extra);
-/* Appends the cell of `token` in all lanes. Room must have been reserved. */
-void kvc_store_push(kvc_store *store, int32_t token);
-/* Writes the cell of `token` into cell `index` of all lanes, counted from the start of the buffer. */
-void kvc_store_write(kvc_store *store, int64_t index, int32_t token);
-/* Writes the cell of `token` as row and head make it to `out`. */
-void kvc_store_make_cell(const kvc_store *store, int32_t token, int32_t row, int32_t head, unsigned char *out);
+/* Appends the cells of tokens in all lanes. Room must have been reserved. */
+void kvc_store_push(kvc_store *store, const int32_t *numbers, int64_t count);
+/* Writes the cells of tokens in all lanes from cell `index` on, counted from the start of the buffer. */
+void kvc_store_write(kvc_store *store, int64_t index, const int32_t *numbers, int64_t count);
+/* Writes the cells of tokens as row and head make them to `out`. */
+void kvc_store_make_cells(kvc_store *store, const int32_t *numbers, int64_t count, int32_t row, int32_t head, unsigned char *out);
 /* Address of cell `index` in use, in one lane. */
 unsigned char *kvc_store_cell(const kvc_store *store, int32_t row, int32_t head, int64_t index);
 /* Drops cells; at most what there is. */
@@ -75,6 +90,16 @@ unsigned char *kvc_store_buffer(kvc_store *store, int which, size_t size);
 const void *kvc_store_view(kvc_store *store, int which, int64_t from, int64_t cells);
 /* The same with the cells in the last dimension, and zeros in front up to `width` cells. */
 const void *kvc_store_view_turned(kvc_store *store, int which, int64_t from, int64_t cells, int64_t width);
+/* Copies cells that lie one behind the other to `out`, with the cells in the last dimension. */
+void kvc_store_turn(const kvc_store *store, const unsigned char *cells, int64_t count, unsigned char *out);
+
+/*
+ * The cells of `count` (1 and up) tokens as row and head make them, one behind the other. Valid until the next call. NULL where
+ * the numbers do not follow each other, are too large to be kept, or memory is short.
+ */
+const unsigned char *kvc_inputs_find(kvc_inputs *inputs, const kvc_store *store, const int32_t *numbers, int64_t count, int32_t row,
+                                     int32_t head);
+void kvc_inputs_close(kvc_inputs *inputs);
 
 typedef enum kvc_part_rule {
     KVC_PART_ALL,
@@ -193,6 +218,8 @@ extern const kvc_refusal kvc_refusal_type;       /* a wrong refusal, TypeError *
 /* Opens, closes. Returns 0, or -1 when memory is short; closing is allowed after both. */
 int kvc_builtin_layer_open(kvc_builtin_layer *layer, const kvc_variant_info *info, const kvc_params *params, int number,
                            kvc_fault fault);
+/* Makes it what it was when it was opened; its memory stays. Returns 0, or -1 when memory is short. */
+int kvc_builtin_layer_renew(kvc_builtin_layer *layer);
 void kvc_builtin_layer_close(kvc_builtin_layer *layer);
 /* Length a window, buffer or ring of this layer is limited to. */
 int64_t kvc_builtin_layer_limit(const kvc_builtin_layer *layer);
@@ -224,8 +251,9 @@ int kvc_builtin_layer_show(kvc_builtin_layer *layer, int appended, kvc_observati
 
 /* A tensor that is shown again after every op. */
 typedef struct kvc_watched {
-    char *name;
+    char name[KVC_NAME_MAX];
     unsigned char *data;
+    size_t room;
     size_t size;
     int64_t shape[KVC_DIMS_MAX];
     int32_t dims;
@@ -235,9 +263,12 @@ typedef struct kvc_watched {
 } kvc_watched;
 
 typedef struct kvc_watch {
-    kvc_watched *list;
+    kvc_watched **list; /* `made` of them, which keep their places in memory; the first `count` are shown */
     size_t count;
+    size_t made;
     size_t room;
+    unsigned char *cells; /* before they are turned */
+    size_t cells_room;
 } kvc_watch;
 
 /* Copies the inputs of an append of `count` tokens, or what `out` says it returned. Returns 0, or -1 when memory is short. */
@@ -246,6 +277,8 @@ int kvc_watch_returned(kvc_watch *watch, int32_t append, const kvc_observation *
 /* One fault: writes into what append number `append` was given or returned. */
 void kvc_watch_spoil(kvc_watch *watch, int32_t append, int is_input);
 void kvc_watch_show(const kvc_watch *watch, kvc_observation *out);
+/* Forgets what is watched; keeps its memory. */
+void kvc_watch_renew(kvc_watch *watch);
 void kvc_watch_close(kvc_watch *watch);
 
 struct kvc_cache {

@@ -40,6 +40,10 @@ static int is_buffer(kvc_part_rule rule) {
     return rule == KVC_PART_FIXED || rule == KVC_PART_FIXED_WINDOW || rule == KVC_PART_RING;
 }
 
+static void clear(kvc_store *store) {
+    memset(store->data, 0, (size_t)store->rows * (size_t)store->heads * (size_t)store->capacity * store->cell);
+}
+
 static int open_part(kvc_builtin_layer *layer, kvc_builtin_part *part) {
     const kvc_params *params = layer->params;
     kvc_part_rule rule = (kvc_part_rule)part->info->rule;
@@ -71,9 +75,28 @@ static int open_part(kvc_builtin_layer *layer, kvc_builtin_part *part) {
     if (kvc_store_open(&part->store, params->batch, heads, channels, dtype, part->info->salt, first_capacity(layer, rule)) != 0) {
         return -1;
     }
-    if (is_buffer(rule) || rule == KVC_PART_OPAQUE) {
-        part->store.pinned = rule != KVC_PART_RING;
-        memset(part->store.data, 0, (size_t)params->batch * (size_t)heads * (size_t)part->store.capacity * part->store.cell);
+    part->store.pinned = (is_buffer(rule) && rule != KVC_PART_RING) || rule == KVC_PART_OPAQUE;
+    return 0;
+}
+
+int kvc_builtin_layer_renew(kvc_builtin_layer *layer) {
+    layer->recording = layer->whole = layer->used = layer->was_reset = layer->lost_dtype = layer->shrunk = 0;
+    layer->rows = layer->params->batch;
+    layer->fold = 0;
+    layer->open_count = 0;
+    layer->length = layer->peak = layer->bias = 0;
+    layer->depth = 0;
+    for (int i = 0; i < layer->info->parts; i++) {
+        kvc_builtin_part *part = &layer->part[i];
+        kvc_part_rule rule = (kvc_part_rule)part->info->rule;
+        if (kvc_store_renew(&part->store) != 0) {
+            return -1;
+        }
+        part->returned = NULL;
+        part->returned_cells = 0;
+        if (is_buffer(rule) || rule == KVC_PART_OPAQUE) {
+            clear(&part->store);
+        }
     }
     return 0;
 }
@@ -85,7 +108,6 @@ int kvc_builtin_layer_open(kvc_builtin_layer *layer, const kvc_variant_info *inf
     layer->params = params;
     layer->fault = fault;
     layer->number = number;
-    layer->rows = params->batch;
     for (int i = 0; i < info->parts; i++) {
         layer->part[i].info = &info->part[i];
     }
@@ -96,9 +118,11 @@ int kvc_builtin_layer_open(kvc_builtin_layer *layer, const kvc_variant_info *inf
     }
     if (info->part[0].rule == KVC_PART_ENTRIES) {
         layer->open_tokens = malloc(((size_t)params->block + 1) * sizeof *layer->open_tokens);
-        return layer->open_tokens != NULL ? 0 : -1;
+        if (layer->open_tokens == NULL) {
+            return -1;
+        }
     }
-    return 0;
+    return kvc_builtin_layer_renew(layer);
 }
 
 void kvc_builtin_layer_close(kvc_builtin_layer *layer) {
@@ -138,7 +162,7 @@ void kvc_builtin_layer_reset(kvc_builtin_layer *layer) {
         kvc_builtin_part *part = &layer->part[i];
         kvc_store *store = &part->store;
         if (is_buffer((kvc_part_rule)part->info->rule)) {
-            memset(store->data, 0, (size_t)store->rows * (size_t)store->heads * (size_t)store->capacity * store->cell);
+            clear(store);
         }
         if (layer->fault == KVC_FAULT_RESET_MOVES_BUFFER) {
             kvc_store_move(store);

@@ -61,6 +61,14 @@ static int params_fit(const kvc_params *params) {
     return 1;
 }
 
+static void free_leaked(kvc_cache *cache) {
+    while (cache->leaked != NULL) {
+        leaked_block *block = cache->leaked;
+        cache->leaked = block->next;
+        free(block);
+    }
+}
+
 static void close_cache(kvc_cache *cache) {
     if (cache == NULL) {
         return;
@@ -69,12 +77,22 @@ static void close_cache(kvc_cache *cache) {
         kvc_builtin_layer_close(&cache->layer[i]);
     }
     kvc_watch_close(&cache->watch);
-    while (cache->leaked != NULL) {
-        leaked_block *block = cache->leaked;
-        cache->leaked = block->next;
-        free(block);
-    }
+    free_leaked(cache);
     free(cache);
+}
+
+static int renew_cache(kvc_cache *cache) {
+    for (int32_t i = 0; i < cache->layers; i++) {
+        if (kvc_builtin_layer_renew(&cache->layer[i]) != 0) {
+            return 0;
+        }
+    }
+    cache->rows = cache->params.batch;
+    cache->appends = 0;
+    cache->zeros = 0;
+    kvc_watch_renew(&cache->watch);
+    free_leaked(cache);
+    return 1;
 }
 
 /* Opens layer after layer; `words` are the variants of the layers. Returns 0, or -1. */
@@ -429,6 +447,7 @@ static const kvc_plugin plugin = {
     .open = open_cache,
     .run = run_cache,
     .close = close_cache,
+    .renew = renew_cache,
 };
 
 const kvc_plugin *kvc_builtin_plugin(void) {

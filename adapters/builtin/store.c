@@ -27,50 +27,63 @@ static void *take_memory(size_t size) {
     return malloc(size != 0 ? size : 1);
 }
 
-static void fill_blank(kvc_store *store, int32_t from, int32_t to) {
-    for (int32_t row = from; row < to; row++) {
-        for (int32_t head = 0; head < store->heads; head++) {
-            unsigned char *cell = store->blank + ((size_t)row * (size_t)store->heads + (size_t)head) * store->cell;
-            for (int32_t channel = 0; channel < store->channels; channel++) {
-                int value = kvc_value(store->salt, 0, row, head, channel);
-                kvc_value_store(store->dtype, value, cell + (size_t)channel * store->element);
-            }
+/* A buffer of at least `size` bytes without its contents; the old one when it is large enough. NULL when memory is short. */
+static unsigned char *enough(unsigned char **buffer, size_t *room, size_t size) {
+    if (*buffer == NULL || size > *room) {
+        unsigned char *larger = take_memory(size);
+        if (larger == NULL) {
+            return NULL;
         }
+        free(*buffer);
+        *buffer = larger;
+        *room = size;
     }
+    return *buffer;
 }
 
 int kvc_store_open(kvc_store *store, int32_t rows, int32_t heads, int32_t channels, kvc_dtype dtype, int salt, int64_t capacity) {
     memset(store, 0, sizeof *store);
-    store->rows = rows;
+    store->first_rows = rows;
+    store->first_capacity = capacity;
     store->heads = heads;
     store->channels = channels;
     store->salt = salt;
     store->dtype = dtype;
     store->element = kvc_dtype_size(dtype);
     store->cell = (size_t)channels * store->element;
-    store->capacity = capacity;
-    store->data = take_memory(product(lanes(store), (size_t)capacity, store->cell));
-    store->blank = take_memory(product(lanes(store), 1, store->cell));
-    if (store->data == NULL || store->blank == NULL) {
-        return -1;
-    }
-    fill_blank(store, 0, rows);
-    store->blank_rows = rows;
-    return 0;
+    return kvc_store_renew(store);
+}
+
+int kvc_store_renew(kvc_store *store) {
+    store->rows = store->first_rows;
+    store->capacity = store->first_capacity;
+    store->start = 0;
+    store->count = 0;
+    store->spare_rows = 0;
+    return enough(&store->data, &store->data_room, product(lanes(store), (size_t)store->capacity, store->cell)) != NULL ? 0 : -1;
 }
 
 void kvc_store_close(kvc_store *store) {
     free(store->data);
-    free(store->blank);
     free(store->spare);
     for (int which = 0; which < KVC_LANES_SHOWN; which++) {
         free(store->shown[which]);
     }
+    kvc_inputs_close(&store->inputs);
     memset(store, 0, sizeof *store);
 }
 
 static unsigned char *slot(const kvc_store *store, size_t lane, int64_t index) {
     return store->data + (lane * (size_t)store->capacity + (size_t)index) * store->cell;
+}
+
+static void swap_spare(kvc_store *store) {
+    unsigned char *data = store->data;
+    size_t room = store->data_room;
+    store->data = store->spare;
+    store->data_room = store->spare_room;
+    store->spare = data;
+    store->spare_room = room;
 }
 
 int kvc_store_reserve(kvc_store *store, int64_t extra) {
@@ -86,57 +99,43 @@ int kvc_store_reserve(kvc_store *store, int64_t extra) {
         return 0;
     }
     int64_t capacity = 2 * (store->count + extra);
-    unsigned char *data = take_memory(product(lanes(store), (size_t)capacity, store->cell));
+    unsigned char *data =
+        enough(&store->spare, &store->spare_room, product(lanes(store), (size_t)capacity, store->cell));
     if (data == NULL) {
         return -1;
     }
     for (size_t lane = 0; lane < lanes(store); lane++) {
         memcpy(data + lane * (size_t)capacity * store->cell, slot(store, lane, store->start), (size_t)store->count * store->cell);
     }
-    free(store->data);
-    store->data = data;
+    swap_spare(store);
     store->capacity = capacity;
     store->start = 0;
     return 0;
 }
 
-/* float32, little-endian: the common type needs no conversion. */
-static const unsigned char small_floats[8][4] = {{0, 0, 0, 0},       {0, 0, 0x80, 0x3f}, {0, 0, 0, 0x40},    {0, 0, 0x40, 0x40},
-                                                 {0, 0, 0x80, 0x40}, {0, 0, 0xa0, 0x40}, {0, 0, 0xc0, 0x40}, {0, 0, 0xe0, 0x40}};
-
-/* The digits of the token lie in channels 0 to 5 of each 8; those of row and head are in the blank cell already. */
-static void patch_cell(const kvc_store *store, int32_t token, unsigned char *cell) {
-    int32_t rest = token;
-    for (int32_t place = 0; place <= 5 && rest != 0; place++, rest /= 7) {
-        int32_t digit = rest % 7;
-        for (int32_t channel = place; digit != 0 && channel < store->channels; channel += 8) {
-            int value = 1 + (digit + 3 * store->salt + 5 * channel) % 7;
-            if (store->dtype == KVC_FLOAT32) {
-                memcpy(cell + (size_t)channel * 4, small_floats[value], 4);
-            } else {
-                kvc_value_store(store->dtype, value, cell + (size_t)channel * store->element);
-            }
-        }
+void kvc_store_make_cells(kvc_store *store, const int32_t *numbers, int64_t count, int32_t row, int32_t head, unsigned char *out) {
+    const unsigned char *cells = kvc_inputs_find(&store->inputs, store, numbers, count, row, head);
+    if (cells != NULL) {
+        memcpy(out, cells, (size_t)count * store->cell);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++, out += store->cell) {
+        kvc_value_row(store->dtype, store->salt, numbers[i], row, head, store->channels, out);
     }
 }
 
-void kvc_store_make_cell(const kvc_store *store, int32_t token, int32_t row, int32_t head, unsigned char *out) {
-    memcpy(out, store->blank + ((size_t)row * (size_t)store->heads + (size_t)head) * store->cell, store->cell);
-    patch_cell(store, token, out);
-}
-
-void kvc_store_write(kvc_store *store, int64_t index, int32_t token) {
+void kvc_store_write(kvc_store *store, int64_t index, const int32_t *numbers, int64_t count) {
     size_t lane = 0;
     for (int32_t row = 0; row < store->rows; row++) {
         for (int32_t head = 0; head < store->heads; head++, lane++) {
-            kvc_store_make_cell(store, token, row, head, slot(store, lane, index));
+            kvc_store_make_cells(store, numbers, count, row, head, slot(store, lane, index));
         }
     }
 }
 
-void kvc_store_push(kvc_store *store, int32_t token) {
-    kvc_store_write(store, store->start + store->count, token);
-    store->count++;
+void kvc_store_push(kvc_store *store, const int32_t *numbers, int64_t count) {
+    kvc_store_write(store, store->start + store->count, numbers, count);
+    store->count += count;
 }
 
 unsigned char *kvc_store_cell(const kvc_store *store, int32_t row, int32_t head, int64_t index) {
@@ -165,80 +164,60 @@ void kvc_store_keep_newest(kvc_store *store, int64_t cells) {
 }
 
 int kvc_store_prepare_rows(kvc_store *store, const uint8_t *rows, int32_t count) {
-    size_t row_size = product((size_t)store->heads, (size_t)store->capacity, store->cell);
-    if (count > store->blank_rows) {
-        size_t size = product((size_t)count, (size_t)store->heads, store->cell);
-        unsigned char *blank = size > PTRDIFF_MAX ? NULL : realloc(store->blank, size);
-        if (blank == NULL) {
-            return -1;
-        }
-        store->blank = blank;
-        fill_blank(store, store->blank_rows, count);
-        store->blank_rows = count;
+    size_t lane_size = (size_t)store->capacity * store->cell;
+    size_t from = (size_t)store->start * store->cell;
+    size_t used = (size_t)store->count * store->cell;
+    if (store->pinned) {
+        from = 0;
+        used = lane_size;
     }
-    unsigned char *spare = take_memory(product((size_t)count, row_size, 1));
+    /* The buffers change places: this one must hold the first number of rows too when the store is renewed. */
+    size_t most = (size_t)(count > store->first_rows ? count : store->first_rows) * (size_t)store->heads;
+    unsigned char *spare = enough(&store->spare, &store->spare_room, product(most, (size_t)store->capacity, store->cell));
     if (spare == NULL) {
         return -1;
     }
-    size_t used = (size_t)(store->start + store->count) * store->cell;
-    if (store->pinned) {
-        used = (size_t)store->capacity * store->cell;
-    }
-    size_t lane_size = (size_t)store->capacity * store->cell;
     for (int32_t row = 0; row < count; row++) {
         for (int32_t head = 0; head < store->heads; head++) {
-            size_t from = (size_t)rows[row] * (size_t)store->heads + (size_t)head;
-            size_t to = (size_t)row * (size_t)store->heads + (size_t)head;
-            memcpy(spare + to * lane_size, store->data + from * lane_size, used);
+            size_t old = (size_t)rows[row] * (size_t)store->heads + (size_t)head;
+            size_t new = (size_t)row * (size_t)store->heads + (size_t)head;
+            memcpy(spare + new * lane_size + from, store->data + old * lane_size + from, used);
         }
     }
-    free(store->spare);
-    store->spare = spare;
     store->spare_rows = count;
     return 0;
 }
 
 void kvc_store_commit_rows(kvc_store *store) {
-    if (store->spare == NULL) {
+    if (store->spare_rows == 0) {
         return;
     }
     if (store->pinned && store->spare_rows == store->rows) {
         memcpy(store->data, store->spare, lanes(store) * (size_t)store->capacity * store->cell);
-        kvc_store_abandon_rows(store);
-        return;
+    } else {
+        swap_spare(store);
+        store->rows = store->spare_rows;
     }
-    free(store->data);
-    store->data = store->spare;
-    store->rows = store->spare_rows;
-    store->spare = NULL;
+    store->spare_rows = 0;
 }
 
 void kvc_store_abandon_rows(kvc_store *store) {
-    free(store->spare);
-    store->spare = NULL;
+    store->spare_rows = 0;
 }
 
 void kvc_store_move(kvc_store *store) {
     size_t size = lanes(store) * (size_t)store->capacity * store->cell;
-    unsigned char *data = take_memory(size);
-    if (data != NULL) {
-        memcpy(data, store->data, size);
-        free(store->data);
-        store->data = data;
+    if (enough(&store->spare, &store->spare_room, size) != NULL) {
+        memcpy(store->spare, store->data, size);
+        swap_spare(store);
     }
 }
 
 unsigned char *kvc_store_buffer(kvc_store *store, int which, size_t size) {
-    if (size > store->shown_size[which]) {
-        unsigned char *buffer = take_memory(product(size, 2, 1));
-        if (buffer == NULL) {
-            return NULL;
-        }
-        free(store->shown[which]);
-        store->shown[which] = buffer;
-        store->shown_size[which] = 2 * size;
+    if (store->shown[which] != NULL && size <= store->shown_room[which]) {
+        return store->shown[which];
     }
-    return store->shown[which];
+    return enough(&store->shown[which], &store->shown_room[which], product(size, 2, 1));
 }
 
 const void *kvc_store_view(kvc_store *store, int which, int64_t from, int64_t cells) {
@@ -258,22 +237,43 @@ const void *kvc_store_view(kvc_store *store, int which, int64_t from, int64_t ce
     return buffer;
 }
 
+/* Copies `cells` cells into the last of `width` columns; each switch case has a size that the compiler knows. */
+static void turn_lane(const kvc_store *store, const unsigned char *cell, int64_t cells, unsigned char *out, int64_t width) {
+    size_t step = (size_t)width * store->element;
+    size_t first = (size_t)(width - cells);
+    for (size_t column = first; column < (size_t)width; column++) {
+        unsigned char *to = out + column * store->element;
+        for (int32_t channel = 0; channel < store->channels; channel++, to += step, cell += store->element) {
+            switch (store->element) {
+            case 2:
+                memcpy(to, cell, 2);
+                break;
+            case 4:
+                memcpy(to, cell, 4);
+                break;
+            default:
+                memcpy(to, cell, 8);
+                break;
+            }
+        }
+    }
+}
+
+void kvc_store_turn(const kvc_store *store, const unsigned char *cells, int64_t count, unsigned char *out) {
+    turn_lane(store, cells, count, out, count);
+}
+
 const void *kvc_store_view_turned(kvc_store *store, int which, int64_t from, int64_t cells, int64_t width) {
     size_t row_size = product((size_t)width, store->cell, 1);
     unsigned char *buffer = kvc_store_buffer(store, which, product(lanes(store), row_size, 1));
     if (buffer == NULL) {
         return NULL;
     }
-    memset(buffer, 0, lanes(store) * row_size);
+    if (cells < width) {
+        memset(buffer, 0, lanes(store) * row_size);
+    }
     for (size_t lane = 0; lane < lanes(store); lane++) {
-        for (int64_t index = 0; index < cells; index++) {
-            const unsigned char *cell = slot(store, lane, store->start + from + index);
-            size_t column = (size_t)(width - cells + index);
-            for (size_t channel = 0; channel < (size_t)store->channels; channel++) {
-                unsigned char *out = buffer + lane * row_size + (channel * (size_t)width + column) * store->element;
-                memcpy(out, cell + channel * store->element, store->element);
-            }
-        }
+        turn_lane(store, slot(store, lane, store->start + from), cells, buffer + lane * row_size, width);
     }
     return buffer;
 }

@@ -1,35 +1,61 @@
 #include "adapters/builtin/builtin_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char returned_word[] = "returned.";
 
-/* A new entry with room for `size` bytes, or NULL when memory is short. */
-static kvc_watched *add_entry(kvc_watch *watch, const char *name, size_t size) {
+/* A new entry with room for `size` bytes, without a name, or NULL when memory is short. */
+static kvc_watched *add_entry(kvc_watch *watch, size_t size) {
     if (watch->count == watch->room) {
         size_t room = watch->room != 0 ? 2 * watch->room : 16;
-        kvc_watched *list = realloc(watch->list, room * sizeof *list);
+        kvc_watched **list = realloc(watch->list, room * sizeof *list);
         if (list == NULL) {
             return NULL;
         }
         watch->list = list;
         watch->room = room;
     }
-    kvc_watched *entry = &watch->list[watch->count];
-    memset(entry, 0, sizeof *entry);
-    entry->name = malloc(strlen(name) + 1);
-    entry->data = malloc(size != 0 ? size : 1);
-    if (entry->name == NULL || entry->data == NULL) {
-        free(entry->name);
-        free(entry->data);
-        return NULL;
+    if (watch->count == watch->made) {
+        watch->list[watch->made] = calloc(1, sizeof **watch->list);
+        if (watch->list[watch->made] == NULL) {
+            return NULL;
+        }
+        watch->made++;
     }
-    memcpy(entry->name, name, strlen(name) + 1);
+    kvc_watched *entry = watch->list[watch->count];
+    if (entry->data == NULL || size > entry->room) {
+        unsigned char *data = malloc(size != 0 ? size : 1);
+        if (data == NULL) {
+            return NULL;
+        }
+        free(entry->data);
+        entry->data = data;
+        entry->room = size;
+    }
     entry->size = size;
     watch->count++;
     return entry;
+}
+
+/* Adds text to a name that ends at `at`, as far as it fits; returns its new end. */
+static size_t add_text(char *name, size_t at, const char *text, size_t length) {
+    size_t left = KVC_NAME_MAX - 1 - at;
+    length = length < left ? length : left;
+    memcpy(name + at, text, length);
+    name[at + length] = '\0';
+    return at + length;
+}
+
+/* Names an entry `KIND.NUMBER.` and what follows: printing would take longer than all the rest. */
+static size_t begin_name(kvc_watched *entry, const char *kind, int32_t append) {
+    char digits[12];
+    size_t first = sizeof digits;
+    digits[--first] = '.';
+    for (int32_t rest = append; rest > 0 || first == sizeof digits - 1; rest /= 10) {
+        digits[--first] = (char)('0' + rest % 10);
+    }
+    return add_text(entry->name, add_text(entry->name, 0, kind, strlen(kind)), digits + first, sizeof digits - first);
 }
 
 static int has_input(kvc_part_rule rule) {
@@ -46,9 +72,8 @@ static int has_input(kvc_part_rule rule) {
     }
 }
 
-static void fill_input(const kvc_builtin_part *part, kvc_watched *entry, const int32_t *numbers, int64_t count,
-                       unsigned char *cell) {
-    const kvc_store *store = &part->store;
+static void fill_input(kvc_builtin_part *part, kvc_watched *entry, const int32_t *numbers, int64_t count, unsigned char *cells) {
+    kvc_store *store = &part->store;
     int turned = part->info->shape == KVC_SHAPE_TURNED;
     unsigned char *out = entry->data;
     entry->dims = 0;
@@ -59,19 +84,11 @@ static void fill_input(const kvc_builtin_part *part, kvc_watched *entry, const i
     entry->shape[entry->dims++] = turned ? store->channels : count;
     entry->shape[entry->dims++] = turned ? count : store->channels;
     for (int32_t row = 0; row < store->rows; row++) {
-        for (int32_t head = 0; head < store->heads; head++) {
-            for (int64_t i = 0; i < count; i++) {
-                if (!turned) {
-                    kvc_store_make_cell(store, numbers[i], row, head, out + (size_t)i * store->cell);
-                    continue;
-                }
-                kvc_store_make_cell(store, numbers[i], row, head, cell);
-                for (size_t channel = 0; channel < (size_t)store->channels; channel++) {
-                    memcpy(out + (channel * (size_t)count + (size_t)i) * store->element, cell + channel * store->element,
-                           store->element);
-                }
+        for (int32_t head = 0; head < store->heads; head++, out += (size_t)count * store->cell) {
+            kvc_store_make_cells(store, numbers, count, row, head, turned ? cells : out);
+            if (turned) {
+                kvc_store_turn(store, cells, count, out);
             }
-            out += (size_t)count * store->cell;
         }
     }
 }
@@ -83,21 +100,26 @@ int kvc_watch_inputs(kvc_watch *watch, kvc_builtin_layer *layer, int32_t append,
         if (!has_input((kvc_part_rule)part->info->rule)) {
             continue;
         }
-        char name[KVC_NAME_MAX];
-        (void)snprintf(name, sizeof name, "input.%d.%s", (int)append,
-                       kvc_stored_name(layer->number, (kvc_part_name)part->info->name));
-        unsigned char *cell = malloc(store->cell);
-        kvc_watched *entry = add_entry(watch, name, (size_t)(count * store->rows * store->heads) * store->cell);
-        if (cell != NULL && entry != NULL) {
-            entry->dtype = (int32_t)store->dtype;
-            entry->append = append;
-            entry->is_input = 1;
-            fill_input(part, entry, numbers, count, cell);
+        size_t lane = (size_t)count * store->cell;
+        if (watch->cells == NULL || lane > watch->cells_room) {
+            unsigned char *cells = malloc(lane);
+            if (cells == NULL) {
+                return -1;
+            }
+            free(watch->cells);
+            watch->cells = cells;
+            watch->cells_room = lane;
         }
-        free(cell);
-        if (cell == NULL || entry == NULL) {
+        kvc_watched *entry = add_entry(watch, (size_t)store->rows * (size_t)store->heads * lane);
+        if (entry == NULL) {
             return -1;
         }
+        const char *name = kvc_stored_name(layer->number, (kvc_part_name)part->info->name);
+        (void)add_text(entry->name, begin_name(entry, "input.", append), name, strlen(name));
+        entry->dtype = (int32_t)store->dtype;
+        entry->append = append;
+        entry->is_input = 1;
+        fill_input(part, entry, numbers, count, watch->cells);
     }
     return 0;
 }
@@ -109,17 +131,18 @@ int kvc_watch_returned(kvc_watch *watch, int32_t append, const kvc_observation *
         if (word == NULL) {
             continue;
         }
-        char name[KVC_NAME_MAX];
-        (void)snprintf(name, sizeof name, "earlier.%d.%.*s%s", (int)append, (int)(word - tensor->name), tensor->name,
-                       word + sizeof returned_word - 1);
         size_t size = kvc_dtype_size((kvc_dtype)tensor->dtype);
         for (int32_t d = 0; d < tensor->dims; d++) {
             size *= (size_t)tensor->shape[d];
         }
-        kvc_watched *entry = add_entry(watch, name, size);
+        kvc_watched *entry = add_entry(watch, size);
         if (entry == NULL) {
             return -1;
         }
+        const char *rest = word + sizeof returned_word - 1;
+        size_t at = add_text(entry->name, begin_name(entry, "earlier.", append), tensor->name, (size_t)(word - tensor->name));
+        (void)add_text(entry->name, at, rest, strlen(rest));
+        entry->is_input = 0;
         if (size != 0) {
             memcpy(entry->data, tensor->data, size);
         }
@@ -133,7 +156,7 @@ int kvc_watch_returned(kvc_watch *watch, int32_t append, const kvc_observation *
 
 void kvc_watch_spoil(kvc_watch *watch, int32_t append, int is_input) {
     for (size_t i = 0; i < watch->count; i++) {
-        kvc_watched *entry = &watch->list[i];
+        kvc_watched *entry = watch->list[i];
         size_t element = kvc_dtype_size((kvc_dtype)entry->dtype);
         if (entry->append == append && entry->is_input == is_input && entry->size >= element) {
             memset(entry->data + entry->size - element, 0, element);
@@ -143,7 +166,7 @@ void kvc_watch_spoil(kvc_watch *watch, int32_t append, int is_input) {
 
 void kvc_watch_show(const kvc_watch *watch, kvc_observation *out) {
     for (size_t i = 0; i < watch->count && out->tensors < KVC_TENSORS_MAX; i++) {
-        const kvc_watched *entry = &watch->list[i];
+        const kvc_watched *entry = watch->list[i];
         kvc_tensor *tensor = &out->tensor[out->tensors++];
         tensor->name = entry->name;
         tensor->data = entry->data;
@@ -154,11 +177,16 @@ void kvc_watch_show(const kvc_watch *watch, kvc_observation *out) {
     }
 }
 
+void kvc_watch_renew(kvc_watch *watch) {
+    watch->count = 0;
+}
+
 void kvc_watch_close(kvc_watch *watch) {
-    for (size_t i = 0; i < watch->count; i++) {
-        free(watch->list[i].name);
-        free(watch->list[i].data);
+    for (size_t i = 0; i < watch->made; i++) {
+        free(watch->list[i]->data);
+        free(watch->list[i]);
     }
     free(watch->list);
+    free(watch->cells);
     memset(watch, 0, sizeof *watch);
 }
