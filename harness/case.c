@@ -1,6 +1,7 @@
 #include "harness/case.h"
 
 #include <stdio.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,6 +93,32 @@ static int find_choice(const char *text, const char choice[KVC_CHOICES_MAX][KVC_
     return -1;
 }
 
+/* Whether the variant has this parameter; words and `watch` belong to every one. */
+static int uses_param(const kvc_spec *spec, int at)
+{
+    const kvc_param_info *info = &kvc_param_table()[at];
+
+    if (info->offset == offsetof(kvc_params, parts))
+        return spec->parts > 0;
+    if (info->offset == offsetof(kvc_params, layers))
+        return spec->layers > 0;
+    return info->words != NULL || info->offset == offsetof(kvc_params, watch) || (spec->params & (1u << at)) != 0;
+}
+
+/* Says which parameters there are. */
+static void refuse_param(const char *param, const char *name, const kvc_spec *spec, kvc_error *error)
+{
+    char known[320] = "";
+
+    for (int at = 0; at < KVC_PARAMS; at++) {
+        size_t used = strlen(known);
+        if (uses_param(spec, at))
+            (void)snprintf(known + used, sizeof known - used, "%s%s", used > 0 ? ", " : "", kvc_param_table()[at].name);
+    }
+    kvc_error_set(error, "%s: field \"params.%.40s\": %s has no such parameter, expected one of %s", name, param,
+                  spec->variant, known);
+}
+
 static int read_param(const cJSON *item, const char *name, const kvc_spec *spec, kvc_params *params, kvc_error *error)
 {
     const kvc_param_info *table = kvc_param_table();
@@ -99,8 +126,8 @@ static int read_param(const cJSON *item, const char *name, const kvc_spec *spec,
     int64_t number;
     int found = -1;
 
-    if (at < 0) {
-        kvc_error_set(error, "%s: field \"params\": unknown parameter \"%.40s\"", name, item->string);
+    if (at < 0 || !uses_param(spec, at)) {
+        refuse_param(item->string, name, spec, error);
         return 0;
     }
     if (strcmp(item->string, "parts") == 0 || strcmp(item->string, "layers") == 0) {

@@ -38,13 +38,6 @@ static int on_step(void *context, size_t sequence, int step, const kvc_observati
         return 0;
     self->steps++;
     self->refused += observation->outcome != 0;
-    for (int at = 0; at < observation->tensors; at++) {
-        for (int other = 0; other < at; other++) {
-            if (strcmp(observation->tensor[at].name, observation->tensor[other].name) == 0)
-                (void)snprintf(self->problem, sizeof self->problem, "sequence %zu, step %d: tensor \"%.60s\" is shown twice",
-                               sequence, step, observation->tensor[at].name);
-        }
-    }
     if (observation->layers < 1 && self->plan->spec->length)
         (void)snprintf(self->problem, sizeof self->problem, "sequence %zu, step %d: no length for any layer", sequence,
                        step);

@@ -307,6 +307,14 @@ static int read_step_tensors(const kvc_reply *reply, const cJSON *list, const ui
         if (!kvc_json_integer(number, where, "tensors", 0, reply->tensors - 1, &index, error))
             return 0;
         known = &reply->tensor[index];
+        /* Names are kept once, so that the same name is the same pointer. */
+        for (int at = 0; at < out->tensors; at++) {
+            if (out->tensor[at].name == known->name) {
+                kvc_error_set(error, "%s: step: tensors: \"%s\" is shown twice, expected each tensor once", where,
+                              known->name);
+                return 0;
+            }
+        }
         tensor->name = known->name;
         tensor->dtype = known->dtype;
         tensor->dims = known->dims;

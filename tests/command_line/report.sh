@@ -34,11 +34,14 @@ sed 's/, \["reset"\]/, ["reorder", [1, 0]]/' hand.json >rows.json
 sed 's/, \["reset"\]/, ["record", 1]/' hand.json >record.json
 sed 's/"ops"/"params": {"key_dim": 4000000000}, "ops"/' hand.json >large.json
 sed 's/"ops"/"paramz": {}, "ops"/' hand.json >field.json
+sed 's/"ops"/"params": {"window": 3}, "ops"/' hand.json >unused.json
+sed 's/"ops"/"params": {"layers": "full"}, "ops"/' hand.json >layers.json
+sed 's/"ops"/"params": {"colour": 3}, "ops"/' hand.json >param.json
 sed 's/case\/1/case\/2/' hand.json >schema.json
 printf '%0200d' 0 | tr 0 '[' >deep.json
 printf '{"schema": "\377"}' >bytes.json
 : >empty.json
-for name in cut op fraction subject rows record large field schema deep bytes empty; do
+for name in cut op fraction subject rows record large field unused layers param schema deep bytes empty; do
   try kvconform replay "$name.json"
 done
 try kvconform replay op.json hand.json
