@@ -10,6 +10,7 @@
 #include "harness/commands.h"
 #include "harness/progress.h"
 #include "harness/record.h"
+#include "harness/report_folder.h"
 #include "harness/target.h"
 #include "reference/utf8.h"
 #include "reports/file.h"
@@ -31,6 +32,7 @@ typedef struct running {
     int not_covered;
     int internal;
     int interrupted;
+    int swept; /* the report folder holds nothing of an earlier run any more */
 } running;
 
 static int write_text(running *self, const char *name, const char *bytes, size_t size)
@@ -124,11 +126,20 @@ static void write_cases(running *self, const cJSON *entry)
     }
 }
 
+/* The first thing of this run that comes to the report folder takes the place of what an earlier one left there. */
+static void sweep(running *self)
+{
+    if (!self->swept)
+        kvc_report_folder_sweep(self->session->options->report);
+    self->swept = 1;
+}
+
 /* What was found so far is on disk after every variant: a crash or a power cut loses one variant at most. */
 static void save(running *self, const cJSON *entry)
 {
     if (self->session->options->report == NULL || self->internal)
         return;
+    sweep(self);
     write_cases(self, entry);
     write_json(self);
 }
@@ -429,6 +440,7 @@ static void finish(running *self)
         self->internal = 1;
     }
     if (options->report != NULL) {
+        sweep(self);
         write_json(self);
         write_reports(self);
     }

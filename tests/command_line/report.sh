@@ -81,5 +81,17 @@ try kvconform run builtin:full --budget 100 --report file
 try kvconform run builtin:full --budget 100 --report nowhere/out
 try kvconform run builtin:full --budget 100 --json nowhere/result.json
 try kvconform run builtin:full --budget 100 --json .
-# A folder that is there is used again.
-try kvconform run builtin:ring --budget 100 --report out
+# A folder that is there is used again. What an earlier run wrote goes, all else stays: files of others, changed ones, links.
+kvconform run builtin:full+zero_empties builtin:window+reset_stops_recording builtin:full+crop_takes_oldest --budget 2000 \
+  --report again --quiet || echo "exit $?"
+echo ' ' >>"$(echo again/cases/KEYS-*.json)"
+linked=$(echo again/cases/RESET-*.json)
+mv "$linked" moved.json && ln -s ../../moved.json "$linked"
+cp again/cases/ZERO-*.json again/cases/mine.json
+echo notes >again/cases/notes.txt
+try kvconform run builtin:ring --budget 100 --report again
+find again/cases | sort | masked
+# A name that leads elsewhere.
+printf '{"runs": [{"findings": [{"id": "../../moved", "script": "", "case": %s}]}]}' "$(cat moved.json)" >again/result.json
+kvconform run builtin:ring --budget 100 --report again --quiet
+[ -e moved.json ] || fail 'a file of another folder is gone'
