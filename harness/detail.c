@@ -35,6 +35,21 @@ static void add_folded(cJSON *list, const kvc_model *model, int32_t fold)
         cJSON_AddItemToArray(list, cJSON_CreateNumber(model->token[at].number));
 }
 
+/* The entry of a block is shown as the newest token of the block; -1 when no block of the log makes it. */
+static int32_t newest_of_block(const kvc_model *model, int32_t fold)
+{
+    int32_t block = model->plan->params.block;
+
+    for (int32_t end = block; end <= model->length; end += block) {
+        int32_t now = 0;
+        for (int32_t at = end - block; at < end; at++)
+            now = kvc_value_fold(now, model->token[at].number);
+        if (now == fold)
+            return model->token[end - 1].number;
+    }
+    return -1;
+}
+
 /* The tokens of one row that a tensor must hold. */
 static cJSON *expected_row(const kvc_model *model, int slot, const kvc_extent *extent, int row)
 {
@@ -42,6 +57,10 @@ static cJSON *expected_row(const kvc_model *model, int slot, const kvc_extent *e
     int32_t first = extent->kind == KVC_CELL_FOLD ? 0 : extent->first_max;
     int32_t shown = 0;
 
+    if (extent->kind == KVC_CELL_NUMBER) {
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(extent->end));
+        return list;
+    }
     for (int32_t at = 0; list != NULL && at < extent->end; at++) {
         int32_t number;
         int origin;
@@ -55,8 +74,22 @@ static cJSON *expected_row(const kvc_model *model, int slot, const kvc_extent *e
         if (extent->kind == KVC_CELL_FOLD)
             add_folded(list, model, number);
         else
-            cJSON_AddItemToArray(list, cJSON_CreateNumber(number));
+            cJSON_AddItemToArray(list, cJSON_CreateNumber(extent->kind == KVC_CELL_BLOCK ? newest_of_block(model, number)
+                                                                                          : number));
     }
+    return list;
+}
+
+/* What a tensor of one number holds, in a list of its own; NULL when it is no such tensor. */
+static cJSON *observed_number(const kvc_tensor *tensor)
+{
+    int64_t value;
+    cJSON *list;
+
+    if (tensor->dtype != KVC_INT64 || kvc_tensor_elements(tensor) != 1 ||
+        !kvc_value_load(KVC_INT64, tensor->data, &value) || (list = cJSON_CreateArray()) == NULL)
+        return NULL;
+    cJSON_AddItemToArray(list, cJSON_CreateNumber((double)value));
     return list;
 }
 
@@ -126,6 +159,13 @@ static cJSON *observed_row(const kvc_model *model, int slot, const kvc_extent *e
         }
         if (extent->kind == KVC_CELL_FOLD && cell.known < 0)
             continue;
+        if (extent->kind == KVC_CELL_BLOCK && cell.known == 1) {
+            int from = origin_of(model, slot, extent, cell.token, row);
+            cell.token = newest_of_block(model, cell.token);
+            cell.known = cell.token >= 0;
+            cJSON_AddItemToArray(list, shown_cell(&cell, from, head, place->heads));
+            continue;
+        }
         cJSON_AddItemToArray(list, shown_cell(&cell, cell.known == 1 ? (extent->kind == KVC_CELL_FOLD
                                                                            ? model->slot[slot].fold_row[row]
                                                                            : origin_of(model, slot, extent, cell.token,
@@ -152,13 +192,19 @@ static void add_pair(cJSON *expected, cJSON *observed, const kvc_model *model, i
     cJSON *have;
     int64_t width;
 
-    for (int32_t row = 0; want != NULL && row < model->rows; row++)
+    for (int32_t row = 0; want != NULL && row < (extent->kind == KVC_CELL_NUMBER ? 1 : model->rows); row++)
         cJSON_AddItemToArray(want, expected_row(model, slot, extent, row));
     if (tensor == NULL)
         return;
     have = cJSON_AddArrayToObject(observed, name);
     if (have == NULL || kvc_tensor_elements(tensor) <= 0)
         return;
+    if (extent->kind == KVC_CELL_NUMBER) {
+        cJSON *number = observed_number(tensor);
+        if (number != NULL)
+            cJSON_AddItemToArray(have, number);
+        return;
+    }
     width = kvc_check_width(model->plan, slot, tensor);
     if (width < 0) {
         char text[128];
@@ -288,6 +334,10 @@ static const char *reason_to_refuse(const kvc_expectation *expectation)
         return "a recurrent state cannot be rolled back";
     case KVC_CONTRACT_CROP_POSITIVE:
         return "a positive number must be refused";
+    case KVC_CONTRACT_BLOCKS:
+        return "a finished block cannot be opened again";
+    case KVC_CONTRACT_APPEND:
+        return "this cache stores nothing";
     case KVC_CONTRACT_OVERFLOW:
         return "it passes the maximal length";
     default:
@@ -392,6 +442,10 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
         else if (observation == NULL)
             (void)snprintf(predicate, sizeof predicate, "%s %.60s that are %s", returned ? "returns" : "leaves", name,
                            kvc_deviation_text((kvc_deviation)failure->deviation));
+        else if (failure->deviation == KVC_TOO_LOW || failure->deviation == KVC_TOO_HIGH ||
+                 failure->deviation == KVC_NEGATIVE)
+            (void)snprintf(predicate, sizeof predicate, "%s %.60s at %.60s instead of %.60s",
+                           returned ? "returns" : "leaves", name, have, want);
         else
             (void)snprintf(predicate, sizeof predicate, "%s %.60s with tokens %.60s instead of %.60s%s",
                            returned ? "returns" : "leaves", name, have, want, in_row);

@@ -372,6 +372,23 @@ static kvc_deviation check_fold(kvc_encoder *encoder, const kvc_model *model, in
     return KVC_AS_EXPECTED;
 }
 
+/* A number: how many tokens or blocks there are, or where one begins. */
+static kvc_deviation check_number(const kvc_extent *extent, const kvc_tensor *tensor)
+{
+    int64_t value;
+
+    if (tensor == NULL)
+        return extent->end == 0 ? KVC_AS_EXPECTED : KVC_MISSING;
+    if (kvc_tensor_elements(tensor) != 1)
+        return KVC_WRONG_SHAPE;
+    if (tensor->dtype != KVC_INT64)
+        return KVC_WRONG_DTYPE;
+    (void)kvc_value_load(KVC_INT64, tensor->data, &value);
+    if (value == extent->end)
+        return KVC_AS_EXPECTED;
+    return value < 0 ? KVC_NEGATIVE : value < extent->end ? KVC_TOO_LOW : KVC_TOO_HIGH;
+}
+
 kvc_deviation kvc_check_tensor(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
                                const kvc_tensor *tensor)
 {
@@ -386,6 +403,8 @@ kvc_deviation kvc_check_tensor(kvc_encoder *encoder, const kvc_model *model, int
 
     if (extent->kind == KVC_CELL_UNKNOWN)
         return KVC_AS_EXPECTED;
+    if (extent->kind == KVC_CELL_NUMBER)
+        return check_number(extent, tensor);
     if (tensor == NULL)
         return may_be_empty ? KVC_AS_EXPECTED : KVC_MISSING;
     elements = kvc_tensor_elements(tensor);

@@ -40,9 +40,11 @@ static const struct {
     {"calls", {NULL}, call_word, 1u << 0},
     {"returns", {"held_and_new", "held", NULL}, NULL, KVC_CONVOLUTION_HELD_AND_NEW},
     {"batch_ops", {NULL}, op_word, 1u << KVC_REORDER | 1u << KVC_SELECT | 1u << KVC_REPEAT},
-    {"record", {"offered", "absent", NULL}, NULL, KVC_RECORD_OFFERED},
+    {"record", {"offered", "absent", "tolerated", NULL}, NULL, KVC_RECORD_OFFERED},
     {"returned_tensors", {"fresh", "live", NULL}, NULL, KVC_RETURNED_FRESH},
     {"chunk", {"same", "unspecified", NULL}, NULL, KVC_CHUNK_SAME},
+    {"append", {"take", "refuse", NULL}, NULL, KVC_APPEND_TAKE},
+    {"blocks", {"exact", "either", NULL}, NULL, KVC_BLOCKS_EXACT},
 };
 
 static int read_list_value(const cJSON *item, const char *name, kvc_contract_rule *rule, kvc_error *error)
@@ -241,7 +243,8 @@ static const kvc_contract_rule standard_rules[KVC_CONTRACT_RULES] = {
      .value = 1u << KVC_REORDER | 1u << KVC_SELECT | 1u << KVC_REPEAT,
      .source = "No contract says anything: the ops of the spec."},
     STANDARD(KVC_CONTRACT_RECORD),        STANDARD(KVC_CONTRACT_RETURNED_TENSORS),
-    STANDARD(KVC_CONTRACT_CHUNK)};
+    STANDARD(KVC_CONTRACT_CHUNK),         STANDARD(KVC_CONTRACT_APPEND),
+    STANDARD(KVC_CONTRACT_BLOCKS)};
 
 void kvc_rules_standard(kvc_rules *rules)
 {

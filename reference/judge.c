@@ -392,7 +392,8 @@ static int input_is_whole(kvc_judge *judge, int slot, const kvc_tensor *tensor)
     kvc_extent extent = {.kind = KVC_CELL_TOKEN, .end = model->length, .width = -1};
 
     if (model->appended == 0 || (rule != KVC_RULE_ALL && rule != KVC_RULE_WINDOW && rule != KVC_RULE_LAST &&
-                                 rule != KVC_RULE_FIXED && rule != KVC_RULE_FIXED_WINDOW))
+                                 rule != KVC_RULE_FIXED && rule != KVC_RULE_FIXED_WINDOW &&
+                                 rule != KVC_RULE_BLOCK_REST))
         return 1;
     extent.first_min = extent.first_max = model->length - model->appended;
     /* A caller pads and cuts the first input of a convolution itself where the cache does not. */

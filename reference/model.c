@@ -86,6 +86,15 @@ static void expect_append(const kvc_model *model, const kvc_op *op, kvc_expectat
         out->unspecified = 1;
         return;
     }
+    for (int layer = 0; layer < plan->layers; layer++) {
+        const kvc_contract_rule *append = plan->layer[layer].rules.rule[KVC_CONTRACT_APPEND];
+        if (append->value != KVC_APPEND_REFUSE)
+            continue;
+        out->verdict = KVC_MUST_REFUSE;
+        out->rule = append;
+        out->layer = layer;
+        return;
+    }
     for (int at = 0; at < plan->slots; at++) {
         kvc_view_rule rule = plan->slot[at].view->rule;
         const kvc_contract_rule *overflow = kvc_slot_rule(model, at, KVC_CONTRACT_OVERFLOW);

@@ -7,7 +7,8 @@
 
 static int dim_is_channel(kvc_dim dim)
 {
-    return dim == KVC_DIM_KEY || dim == KVC_DIM_VALUE || dim == KVC_DIM_INDEX || dim == KVC_DIM_CHANNELS;
+    return dim == KVC_DIM_KEY || dim == KVC_DIM_VALUE || dim == KVC_DIM_INDEX || dim == KVC_DIM_CHANNELS ||
+           dim == KVC_DIM_KEY_TWICE || dim == KVC_DIM_INDEX_TWICE;
 }
 
 /* Size of one axis; 0 for the axes that are known only at run time. */
@@ -28,6 +29,10 @@ static int dim_size(const kvc_params *params, kvc_dim dim)
         return params->index_dim;
     case KVC_DIM_CHANNELS:
         return params->channels;
+    case KVC_DIM_KEY_TWICE:
+        return 2 * params->key_dim;
+    case KVC_DIM_INDEX_TWICE:
+        return 2 * params->index_dim;
     case KVC_DIM_BATCH:
     case KVC_DIM_TOKENS:
         break;
@@ -195,10 +200,13 @@ static int find_boundary(const kvc_plan *plan)
             break;
         case KVC_RULE_BLOCKS:
         case KVC_RULE_BLOCK_REST:
+        case KVC_RULE_BLOCK_OVERLAP:
+        case KVC_RULE_BLOCK_COUNT:
             size = plan->params.block;
             break;
         case KVC_RULE_ALL:
         case KVC_RULE_FOLDED:
+        case KVC_RULE_NOTHING:
         case KVC_RULE_CONSTANT:
         case KVC_RULE_OPAQUE:
             break;

@@ -5,11 +5,13 @@
 
 #include "reference/json.h"
 
-static const char *const rule_words[] = {"all",  "window", "last",       "folded",   "fixed",  "fixed_window",
-                                         "ring", "blocks", "block_rest", "constant", "opaque", NULL};
+static const char *const rule_words[] = {"all",        "window",        "last",        "folded",  "fixed",    "fixed_window",
+                                         "ring",       "blocks",        "block_rest",  "block_overlap", "block_count",
+                                         "nothing",    "constant",      "opaque",      NULL};
 static const char *const dim_words[] = {"batch",     "heads",     "tokens",    "one", "planes", "key_dim",
-                                        "value_dim", "index_dim", "channels", NULL};
-static const char *const returned_words[] = {"none", "all", "window", "held_and_new", "held", "buffer", "state", NULL};
+                                        "value_dim", "index_dim", "channels",  "2*key_dim", "2*index_dim", NULL};
+static const char *const returned_words[] = {"none", "all", "window", "held_and_new", "held", "buffer", "state",
+                                             "closed", "prior", "block_start", NULL};
 
 /* Index of the text in a NULL-ended list, or -1 with an error that shows the list. */
 static int find_word(const char *text, const char *const *words, const char *name, const char *field, kvc_error *error)
@@ -249,9 +251,10 @@ static int read_dims(const cJSON *json, const char *name, kvc_view_spec *view, k
         tokens += dim == KVC_DIM_TOKENS;
         view->dim[view->dims++] = (kvc_dim)dim;
     }
-    if (view->rule == KVC_RULE_FOLDED ? tokens != 0 : view->rule != KVC_RULE_OPAQUE && tokens != 1) {
+    int wanted = view->rule != KVC_RULE_FOLDED && view->rule != KVC_RULE_BLOCK_COUNT;
+    if (view->rule != KVC_RULE_OPAQUE && tokens != wanted) {
         kvc_error_set(error, "%s: view \"%s\": field \"dims\": expected %s", name, view->name,
-                      view->rule == KVC_RULE_FOLDED ? "no tokens axis" : "exactly one tokens axis");
+                      wanted ? "exactly one tokens axis" : "no tokens axis");
         return 0;
     }
     return 1;
@@ -345,7 +348,9 @@ static int check_rule_params(const kvc_spec *spec, const char *name, kvc_error *
                  {KVC_RULE_FIXED_WINDOW, offsetof(kvc_params, window)},
                  {KVC_RULE_RING, offsetof(kvc_params, capacity)},
                  {KVC_RULE_BLOCKS, offsetof(kvc_params, block)},
-                 {KVC_RULE_BLOCK_REST, offsetof(kvc_params, block)}};
+                 {KVC_RULE_BLOCK_REST, offsetof(kvc_params, block)},
+                 {KVC_RULE_BLOCK_OVERLAP, offsetof(kvc_params, block)},
+                 {KVC_RULE_BLOCK_COUNT, offsetof(kvc_params, block)}};
 
     for (int at = 0; at < spec->views; at++) {
         for (size_t need = 0; need < sizeof needs / sizeof needs[0]; need++) {

@@ -14,7 +14,7 @@
 enum {
     KVC_SPEC_NAME_MAX = 96,
     KVC_SPEC_TITLE_MAX = 160,
-    KVC_VIEWS_MAX = 12,
+    KVC_VIEWS_MAX = 16,
     KVC_CHOICES_MAX = 16, /* entries in `parts` and in `layers` */
     KVC_CHOICE_NAME_MAX = 200,
     KVC_PARTS_MAX = 8, /* different parts in one spec */
@@ -33,10 +33,13 @@ typedef enum kvc_view_rule {
     KVC_RULE_RING,         /* the first `keep` and the newest capacity - keep, as a set */
     KVC_RULE_BLOCKS,       /* one entry for each `block` tokens */
     KVC_RULE_BLOCK_REST,   /* the tokens of the unfinished block */
+    KVC_RULE_BLOCK_OVERLAP, /* the tokens of the newest finished block */
+    KVC_RULE_BLOCK_COUNT,  /* how many blocks are finished: a number */
+    KVC_RULE_NOTHING,      /* no token ever */
     KVC_RULE_CONSTANT,     /* set once */
     KVC_RULE_OPAQUE        /* the subject's own; only compared with itself */
 } kvc_view_rule;
-enum { KVC_VIEW_RULES = 11 };
+enum { KVC_VIEW_RULES = 14 };
 
 typedef enum kvc_dim {
     KVC_DIM_BATCH = 0,
@@ -47,9 +50,11 @@ typedef enum kvc_dim {
     KVC_DIM_KEY,
     KVC_DIM_VALUE,
     KVC_DIM_INDEX,
-    KVC_DIM_CHANNELS
+    KVC_DIM_CHANNELS,
+    KVC_DIM_KEY_TWICE, /* two keys side by side */
+    KVC_DIM_INDEX_TWICE
 } kvc_dim;
-enum { KVC_DIM_KINDS = 9, KVC_PLANES = 2, KVC_VIEW_DIMS_MAX = 6 };
+enum { KVC_DIM_KINDS = 11, KVC_PLANES = 2, KVC_VIEW_DIMS_MAX = 6 };
 
 /* What an append returns for a tensor. */
 typedef enum kvc_returned {
@@ -59,9 +64,12 @@ typedef enum kvc_returned {
     KVC_RETURNS_HELD_AND_NEW, /* what was held before and the new tokens */
     KVC_RETURNS_HELD,         /* what is held now */
     KVC_RETURNS_BUFFER,       /* the whole buffer, the first `length` cells of which count */
-    KVC_RETURNS_STATE         /* the state itself */
+    KVC_RETURNS_STATE,        /* the state itself */
+    KVC_RETURNS_CLOSED,       /* the tokens of the blocks that it finished */
+    KVC_RETURNS_PRIOR,        /* what was held before, by an append that finished a block */
+    KVC_RETURNS_BLOCK_START   /* the position at which the block began that was unfinished before: a number */
 } kvc_returned;
-enum { KVC_RETURNED_KINDS = 7 };
+enum { KVC_RETURNED_KINDS = 10 };
 
 typedef struct kvc_view_spec {
     char name[40];

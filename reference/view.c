@@ -23,6 +23,12 @@ const kvc_view_kind *kvc_view_kind_of(kvc_view_rule rule)
         return &kvc_view_blocks;
     case KVC_RULE_BLOCK_REST:
         return &kvc_view_block_rest;
+    case KVC_RULE_BLOCK_OVERLAP:
+        return &kvc_view_block_overlap;
+    case KVC_RULE_BLOCK_COUNT:
+        return &kvc_view_block_count;
+    case KVC_RULE_NOTHING:
+        return &kvc_view_nothing;
     case KVC_RULE_CONSTANT:
         return &kvc_view_constant;
     case KVC_RULE_OPAQUE:
@@ -48,6 +54,23 @@ static void returned_buffer(const kvc_model *model, int slot, kvc_extent *extent
     }
     extent->first_min = kvc_larger(0, model->length - model->appended - cells);
     extent->first_max = kvc_larger(0, model->length - model->appended - (cells - 1));
+}
+
+/* What the caller needs to make the entries of the blocks that an append finished. */
+static int returned_of_blocks(const kvc_model *model, kvc_returned returned, kvc_extent *extent)
+{
+    int32_t block = model->plan->params.block;
+    int32_t before = (model->length - model->appended) / block * block;
+    int32_t now = model->length / block * block;
+
+    if (returned == KVC_RETURNS_BLOCK_START) {
+        extent->kind = KVC_CELL_NUMBER;
+        extent->end = before;
+        return 1;
+    }
+    extent->end = returned == KVC_RETURNS_CLOSED ? now : before;
+    extent->first_min = extent->first_max = returned == KVC_RETURNS_CLOSED ? before : kvc_larger(0, before - block);
+    return returned == KVC_RETURNS_CLOSED || now > before;
 }
 
 int kvc_view_returned(const kvc_model *model, int slot, kvc_extent *extent)
@@ -84,6 +107,10 @@ int kvc_view_returned(const kvc_model *model, int slot, kvc_extent *extent)
     case KVC_RETURNS_BUFFER:
         returned_buffer(model, slot, extent);
         break;
+    case KVC_RETURNS_CLOSED:
+    case KVC_RETURNS_PRIOR:
+    case KVC_RETURNS_BLOCK_START:
+        return returned_of_blocks(model, returned, extent);
     }
     return 1;
 }
@@ -115,6 +142,7 @@ void kvc_view_cell(const kvc_model *model, int slot, const kvc_extent *extent, i
         *number = state->fold[row];
         *origin = state->fold_row[row];
         return;
+    case KVC_CELL_NUMBER:
     case KVC_CELL_UNKNOWN:
         break;
     }

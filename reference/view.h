@@ -12,6 +12,7 @@ typedef enum kvc_cell_kind {
     KVC_CELL_BLOCK,     /* cell i folds the tokens of block i */
     KVC_CELL_CONSTANT,  /* cell i is token number i of its own */
     KVC_CELL_FOLD,      /* no token axis: one value for each row */
+    KVC_CELL_NUMBER,    /* one element of type int64, which is `end` */
     KVC_CELL_UNKNOWN    /* nothing is known */
 } kvc_cell_kind;
 
@@ -56,6 +57,9 @@ extern const kvc_view_kind kvc_view_fixed_window;
 extern const kvc_view_kind kvc_view_ring;
 extern const kvc_view_kind kvc_view_blocks;
 extern const kvc_view_kind kvc_view_block_rest;
+extern const kvc_view_kind kvc_view_block_overlap;
+extern const kvc_view_kind kvc_view_block_count;
+extern const kvc_view_kind kvc_view_nothing;
 extern const kvc_view_kind kvc_view_constant;
 extern const kvc_view_kind kvc_view_opaque;
 

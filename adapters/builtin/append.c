@@ -14,6 +14,9 @@ static int64_t larger(int64_t a, int64_t b) {
 
 const kvc_refusal *kvc_builtin_layer_check_append(kvc_builtin_layer *layer, int64_t count) {
     int64_t limit = kvc_builtin_layer_limit(layer);
+    if (layer->info->part[0].rule == KVC_PART_NOTHING && layer->fault != KVC_FAULT_APPEND_ACCEPTED) {
+        return &kvc_refusal_nothing;
+    }
     if (layer->info->part[0].rule == KVC_PART_FIXED) {
         if (layer->length + count > limit && layer->fault != KVC_FAULT_OVERFLOW_WRAPS) {
             return layer->fault == KVC_FAULT_OVERFLOW_WRONG_ERROR ? &kvc_refusal_broken : &kvc_refusal_overflow;
@@ -32,6 +35,7 @@ const kvc_refusal *kvc_builtin_layer_check_append(kvc_builtin_layer *layer, int6
         case KVC_PART_LAST:
         case KVC_PART_ENTRIES:
         case KVC_PART_REST:
+        case KVC_PART_NOTHING:
             failed = kvc_store_reserve(store, count);
             break;
         case KVC_PART_CONSTANT:
@@ -345,6 +349,8 @@ void kvc_builtin_layer_append(kvc_builtin_layer *layer, const int32_t *numbers, 
     }
     if (rule == KVC_PART_FIXED || (rule == KVC_PART_FIXED_WINDOW && !past_window)) {
         kvc_builtin_layer_fill_buffer(layer, numbers, count);
+    } else if (rule == KVC_PART_ENTRIES && layer->info->parts > 2) {
+        kvc_builtin_overlap_append(layer, numbers, count);
     } else if (rule == KVC_PART_ENTRIES) {
         append_blocks(layer, numbers, count);
     } else {
@@ -362,6 +368,9 @@ void kvc_builtin_layer_append(kvc_builtin_layer *layer, const int32_t *numbers, 
 }
 
 void kvc_builtin_layer_spoil_refused_append(kvc_builtin_layer *layer, const int32_t *numbers, int64_t count) {
+    if (layer->fault == KVC_FAULT_REFUSED_APPEND_KEPT && kvc_store_reserve(&layer->part[0].store, count) == 0) {
+        push_all(&layer->part[0], numbers, count);
+    }
     if (layer->info->part[0].rule != KVC_PART_FIXED) {
         return;
     }

@@ -112,6 +112,9 @@ typedef enum kvc_part_rule {
     KVC_PART_RING,
     KVC_PART_ENTRIES, /* always followed by its rest */
     KVC_PART_REST,
+    KVC_PART_OVERLAP, /* behind entries and rest: the tokens of the newest finished block */
+    KVC_PART_COUNT,   /* behind those: how many blocks are finished */
+    KVC_PART_NOTHING,
     KVC_PART_CONSTANT
 } kvc_part_rule;
 
@@ -121,7 +124,8 @@ typedef enum kvc_part_shape {
     KVC_SHAPE_INDEX,   /* [rows, tokens, index_dim] */
     KVC_SHAPE_TURNED,  /* [rows, channels, tokens] */
     KVC_SHAPE_STATE,   /* [rows, heads, key_dim, value_dim] */
-    KVC_SHAPE_SUMMARY  /* [rows, heads, channels] */
+    KVC_SHAPE_SUMMARY, /* [rows, heads, channels] */
+    KVC_SHAPE_NUMBER   /* [1] */
 } kvc_part_shape;
 
 typedef enum kvc_part_name {
@@ -133,10 +137,12 @@ typedef enum kvc_part_name {
     KVC_NAME_SUMMARY,
     KVC_NAME_ENTRIES,
     KVC_NAME_REST,
+    KVC_NAME_OVERLAP,
+    KVC_NAME_COUNT,
     KVC_NAME_CROSS_KEYS,
     KVC_NAME_CROSS_VALUES
 } kvc_part_name;
-enum { KVC_NAMES = 10 };
+enum { KVC_NAMES = 12 };
 
 /* One tensor of a variant. */
 typedef struct kvc_part_info {
@@ -190,6 +196,8 @@ typedef struct kvc_builtin_layer {
     int32_t fold;         /* of all tokens, for a folded state */
     int32_t *open_tokens; /* numbers of the tokens in the unfinished block, room for a whole one */
     int32_t open_count;
+    int64_t finished;     /* blocks, where they are counted */
+    int64_t block_start;  /* position at which the block began that was unfinished before the last append */
     int64_t length;
     int64_t peak; /* greatest length since it was made or reset */
     int64_t bias; /* added to announced positions by one fault */
@@ -210,6 +218,7 @@ extern const kvc_refusal kvc_refusal_folded;     /* a folded state, a closed blo
 extern const kvc_refusal kvc_refusal_overflow;   /* past the capacity */
 extern const kvc_refusal kvc_refusal_memory;     /* memory is short */
 extern const kvc_refusal kvc_refusal_absent;     /* the variant has no such op */
+extern const kvc_refusal kvc_refusal_nothing;    /* an append to a placeholder */
 extern const kvc_refusal kvc_refusal_rows;       /* row numbers out of range */
 extern const kvc_refusal kvc_refusal_count;      /* a number that the op does not take */
 extern const kvc_refusal kvc_refusal_broken;     /* a wrong refusal, RuntimeError */
@@ -232,6 +241,9 @@ void kvc_builtin_layer_crop(kvc_builtin_layer *layer, int64_t removed);
 /* What the broken caches do to a layer whose crop or append was refused; nothing in the correct ones. */
 void kvc_builtin_layer_spoil_refused_crop(kvc_builtin_layer *layer, int64_t removed);
 void kvc_builtin_layer_spoil_refused_append(kvc_builtin_layer *layer, const int32_t *numbers, int64_t count);
+/* An append to blocks with an overlap; their crop to `left` tokens. */
+void kvc_builtin_overlap_append(kvc_builtin_layer *layer, const int32_t *numbers, int64_t count);
+void kvc_builtin_overlap_crop(kvc_builtin_layer *layer, int64_t left);
 /* Writes tokens into a buffer from the layer's length on, and no further than its end. */
 void kvc_builtin_layer_fill_buffer(kvc_builtin_layer *layer, const int32_t *numbers, int64_t count);
 void kvc_builtin_layer_reset(kvc_builtin_layer *layer);

@@ -9,6 +9,7 @@ const kvc_refusal kvc_refusal_folded = {"RuntimeError", "a state that tokens wer
 const kvc_refusal kvc_refusal_overflow = {"IndexError", "the append does not fit into the buffer"};
 const kvc_refusal kvc_refusal_memory = {"MemoryError", "memory is short"};
 const kvc_refusal kvc_refusal_absent = {"NotImplementedError", "this cache has no such op"};
+const kvc_refusal kvc_refusal_nothing = {"NotImplementedError", "this cache stores nothing"};
 const kvc_refusal kvc_refusal_rows = {"IndexError", "a row number is out of range"};
 const kvc_refusal kvc_refusal_count = {"ValueError", "the number is out of range"};
 const kvc_refusal kvc_refusal_broken = {"RuntimeError", "refused"};
@@ -81,7 +82,9 @@ static const kvc_refusal *check_part(const kvc_builtin_layer *layer, const kvc_b
         }
         return some_left && layer->length > kvc_builtin_layer_limit(layer) ? &kvc_refusal_lost : NULL;
     case KVC_PART_ENTRIES:
-        return some_left && left / block < layer->length / block && left % block != 0 ? &kvc_refusal_folded : NULL;
+        return some_left && left / block < layer->length / block && (left % block != 0 || layer->info->parts > 2)
+                   ? &kvc_refusal_folded
+                   : NULL;
     default:
         return NULL;
     }
@@ -288,6 +291,9 @@ static void crop_blocks(kvc_builtin_layer *layer, int64_t removed, int64_t dropp
     layer->open_count = (int32_t)smaller(layer->open_count, open);
     if (left <= 0) {
         layer->fold = 0;
+    }
+    if (layer->info->parts > 2) {
+        kvc_builtin_overlap_crop(layer, left);
     }
 }
 

@@ -186,6 +186,24 @@
         "The entry closed after a crop into the rest still contains the removed tokens.") \
     ROW(blocks, long_append_closes_once, LONG_APPEND_CLOSES_ONCE, STATE, \
         "An append that ends two blocks closes only the first.") \
+    ROW(overlap, reopens_silently, REOPENS_SILENTLY, REFUSE, \
+        "A crop to the end of an earlier block is done although the block before it is gone.") \
+    ROW(overlap, reset_keeps_overlap, RESET_KEEPS_OVERLAP, RESET, "reset forgets the tokens of the newest finished block.") \
+    ROW(overlap, reset_keeps_finished, RESET_KEEPS_FINISHED, RESET, "reset leaves the number of finished blocks.") \
+    ROW(overlap, reorder_forgets_overlap, REORDER_FORGETS_OVERLAP, BATCH, \
+        "reorder forgets the tokens of the newest finished block.") \
+    ROW(overlap, overlap_lags, OVERLAP_LAGS, STATE, \
+        "An append that finishes two blocks keeps the tokens of the first.") \
+    ROW(overlap, counts_one_block, COUNTS_ONE_BLOCK, STATE, "An append that finishes two blocks counts one.") \
+    ROW(overlap, count_not_cropped, COUNT_NOT_CROPPED, STATE, "A crop of everything leaves the number of finished blocks.") \
+    ROW(overlap, closed_without_rest, CLOSED_WITHOUT_REST, RETURN, \
+        "An append that finishes a block returns its own tokens only.") \
+    ROW(overlap, prior_is_new, PRIOR_IS_NEW, RETURN, \
+        "An append that finishes a block returns its tokens as those of the block before.") \
+    ROW(overlap, block_start_late, BLOCK_START_LATE, RETURN, \
+        "An append that finishes a block returns the position behind it.") \
+    ROW(nothing, append_accepted, APPEND_ACCEPTED, REFUSE, "An append is taken and forgotten.") \
+    ROW(nothing, refused_append_kept, REFUSED_APPEND_KEPT, ATOMIC, "An append is refused and its keys are kept.") \
     ROW(cross, reset_keeps_cross, RESET_KEEPS_CROSS, RESET, "reset forgets the cross keys and values.") \
     ROW(cross, reorder_forgets_cross, REORDER_FORGETS_CROSS, BATCH, "reorder forgets the cross keys and values.") \
     ROW(cross, cropped_too, CROPPED_TOO, KEYS, "A crop of one token also removes a cross key.") \

@@ -31,6 +31,10 @@ static int64_t first_capacity(const kvc_builtin_layer *layer, kvc_part_rule rule
         return 1;
     case KVC_PART_CONSTANT:
         return 4;
+    case KVC_PART_OVERLAP:
+        return layer->params->block;
+    case KVC_PART_COUNT:
+        return 1;
     default:
         return 16;
     }
@@ -69,6 +73,10 @@ static int open_part(kvc_builtin_layer *layer, kvc_builtin_part *part) {
         break;
     case KVC_SHAPE_SUMMARY:
         channels = params->channels;
+        dtype = KVC_INT64;
+        break;
+    case KVC_SHAPE_NUMBER:
+        channels = 1;
         dtype = KVC_INT64;
         break;
     }
@@ -150,6 +158,8 @@ static int reset_forgets(const kvc_builtin_layer *layer, const kvc_builtin_part 
         return rule == KVC_PART_OPAQUE;
     case KVC_FAULT_RESET_KEEPS_REST:
         return rule == KVC_PART_REST;
+    case KVC_FAULT_RESET_KEEPS_OVERLAP:
+        return rule == KVC_PART_OVERLAP;
     case KVC_FAULT_RESET_KEEPS_CROSS:
         return rule == KVC_PART_CONSTANT;
     default:
@@ -183,6 +193,9 @@ void kvc_builtin_layer_reset(kvc_builtin_layer *layer) {
     }
     if (layer->fault != KVC_FAULT_RESET_KEEPS_LENGTH) {
         layer->length = 0;
+    }
+    if (layer->fault != KVC_FAULT_RESET_KEEPS_FINISHED) {
+        layer->finished = 0;
     }
     layer->was_reset = layer->used;
     layer->used = 0;
@@ -221,6 +234,8 @@ static int rows_forget(const kvc_builtin_layer *layer, const kvc_builtin_part *p
         return name == KVC_NAME_INDEX;
     case KVC_FAULT_REORDER_FORGETS_ENTRIES:
         return name == KVC_NAME_ENTRIES;
+    case KVC_FAULT_REORDER_FORGETS_OVERLAP:
+        return name == KVC_NAME_OVERLAP;
     case KVC_FAULT_REORDER_FORGETS_CROSS:
         return part->info->rule == KVC_PART_CONSTANT;
     case KVC_FAULT_REORDER_FORGETS_STATES:

@@ -115,6 +115,10 @@ static void fill_shape(const kvc_builtin_layer *layer, const kvc_builtin_part *p
         tensor->shape[1] = store->heads;
         tensor->shape[2] = store->channels;
         break;
+    case KVC_SHAPE_NUMBER:
+        tensor->dims = 1;
+        tensor->shape[0] = 1;
+        break;
     }
 }
 
@@ -163,6 +167,10 @@ static int show_stored(kvc_builtin_layer *layer, kvc_builtin_part *part, kvc_ten
         tensor->data = store->data;
         tensor->address = (uint64_t)(uintptr_t)store->data;
         break;
+    case KVC_PART_COUNT:
+        cells = 1;
+        tensor->data = &layer->finished;
+        break;
     default:
         tensor->data = kvc_store_view(store, 0, 0, cells);
         break;
@@ -179,6 +187,11 @@ static int show_returned(kvc_builtin_layer *layer, kvc_builtin_part *part, const
     tensor->name = kvc_returned_name(layer->number, (kvc_part_name)part->info->name);
     tensor->dtype = (int32_t)part->store.dtype;
     tensor->address = 0;
+    if (part->info->rule == KVC_PART_COUNT) {
+        fill_shape(layer, part, 1, tensor);
+        tensor->data = &layer->block_start;
+        return 0;
+    }
     if (part->returned_cells < 0) {
         memcpy(tensor->shape, stored->shape, sizeof tensor->shape);
         tensor->dims = stored->dims;

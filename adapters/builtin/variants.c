@@ -5,7 +5,8 @@
 #define TEXT_NAMES(prefix)                                                                                              \
     {                                                                                                                   \
         prefix "keys", prefix "values", prefix "indexer_keys", prefix "conv_states.0", prefix "recurrent_states.0",     \
-            prefix "summary", prefix "entries", prefix "rest", prefix "cross_keys", prefix "cross_values"               \
+            prefix "summary", prefix "entries", prefix "rest", prefix "overlap", prefix "count", prefix "cross_keys",   \
+            prefix "cross_values"                                                                                       \
     }
 
 static const char *const stored_names[KVC_LAYERS_MAX + 1][KVC_NAMES] = {
@@ -45,6 +46,17 @@ static const kvc_variant_info variants[] = {
      0,
      0,
      {{KVC_PART_ENTRIES, KVC_NAME_ENTRIES, KVC_SHAPE_KEYS, 0, 0}, {KVC_PART_REST, KVC_NAME_REST, KVC_SHAPE_KEYS, 1, 0}}},
+    {"overlap",
+     4,
+     1,
+     0,
+     0,
+     0,
+     {{KVC_PART_ENTRIES, KVC_NAME_ENTRIES, KVC_SHAPE_KEYS, 0, 1},
+      {KVC_PART_REST, KVC_NAME_REST, KVC_SHAPE_KEYS, 1, 1},
+      {KVC_PART_OVERLAP, KVC_NAME_OVERLAP, KVC_SHAPE_KEYS, 1, 1},
+      {KVC_PART_COUNT, KVC_NAME_COUNT, KVC_SHAPE_NUMBER, 0, 1}}},
+    {"nothing", 1, 1, 0, 0, 0, {{KVC_PART_NOTHING, KVC_NAME_KEYS, KVC_SHAPE_KEYS, 0, 0}}},
     {"cross",
      4,
      1,

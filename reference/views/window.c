@@ -9,10 +9,21 @@ static int32_t kept(const kvc_model *model)
     return model->plan->params.window - 1;
 }
 
+/* While recording it may keep the past, and need not. */
+static int tolerates(const kvc_model *model, int slot)
+{
+    return kvc_slot_rule(model, slot, KVC_CONTRACT_RECORD)->value == KVC_RECORD_TOLERATED;
+}
+
 static void appended(kvc_model *model, int slot)
 {
+    kvc_slot_state *state = &model->slot[slot];
+    int32_t needed = kvc_larger(state->held, model->length - kept(model));
+
     if (!kvc_slot_records(model, slot))
-        model->slot[slot].held = kvc_larger(model->slot[slot].held, model->length - kept(model));
+        state->held = state->spare = needed;
+    else if (tolerates(model, slot))
+        state->held = needed;
 }
 
 static kvc_verdict crop(const kvc_model *model, int slot, const kvc_expectation *asked,
@@ -31,6 +42,8 @@ static kvc_verdict crop(const kvc_model *model, int slot, const kvc_expectation 
     if (asked->target == 0 || kvc_larger(0, asked->target - kept(model)) >= model->slot[slot].held)
         return KVC_DO;
     *rule = unrecorded;
+    if (tolerates(model, slot) && kvc_larger(0, asked->target - kept(model)) >= model->slot[slot].spare)
+        return KVC_EITHER;
     /* A window of one token keeps nothing between calls: nothing that is needed can be gone. */
     return kept(model) == 0 ? KVC_EITHER : KVC_MUST_REFUSE;
 }
@@ -41,13 +54,15 @@ static void cropped(kvc_model *model, int slot, const kvc_expectation *asked)
     int trim = asked->trim && kvc_slot_rule(model, slot, KVC_CONTRACT_CROP_ZERO)->value == KVC_ZERO_SHRINK;
 
     if (trim || asked->removed > 0)
-        model->slot[slot].held = needed;
+        model->slot[slot].held = model->slot[slot].spare = needed;
 }
 
 static void stored(const kvc_model *model, int slot, kvc_extent *extent)
 {
     extent->end = model->length;
     extent->first_min = extent->first_max = model->slot[slot].held;
+    if (tolerates(model, slot))
+        extent->first_min = model->slot[slot].spare;
     if (model->plan->slot[slot].view->keeps_window && extent->first_min > 0)
         extent->first_min--;
 }

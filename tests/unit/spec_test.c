@@ -81,8 +81,10 @@ Test(spec, what_may_be_left_out) {
 
 Test(spec, every_rule_dim_and_return) {
     static const char *const rules[] = {"all",  "window", "last",       "folded",   "fixed", "fixed_window",
-                                        "ring", "blocks", "block_rest", "constant", "opaque"};
-    static const char *const returned[] = {"none", "all", "window", "held_and_new", "held", "buffer", "state"};
+                                        "ring", "blocks", "block_rest", "block_overlap", "block_count", "nothing",
+                                        "constant", "opaque"};
+    static const char *const returned[] = {"none", "all", "window", "held_and_new", "held", "buffer", "state",
+                                            "closed", "prior", "block_start"};
     kvc_spec spec;
     kvc_error error;
     char text[2048];
@@ -93,7 +95,7 @@ Test(spec, every_rule_dim_and_return) {
                            "\"ops\": [\"append\"], \"params\": {\"window\": [1, 2], \"kernel\": [1, 2], \"capacity\": [1, 2],"
                            "\"block\": [1, 2]}, \"views\": [{\"name\": \"k\", \"salt\": 0, \"law\": \"KEYS\", \"rule\": \"%s\","
                            "\"dims\": [\"planes\", \"batch\", %s\"index_dim\"], \"returned\": \"%s\"}]}",
-                           rules[rule], rule == KVC_RULE_FOLDED ? "" : "\"tokens\", ", returned[back]);
+                           rules[rule], rule == KVC_RULE_FOLDED || rule == KVC_RULE_BLOCK_COUNT ? "" : "\"tokens\", ", returned[back]);
             cr_assert(parse(text, &spec, &error), "%s", error.text);
             cr_expect_eq((int)spec.view[0].rule, rule);
             cr_expect_eq((int)spec.view[0].returned, back);
