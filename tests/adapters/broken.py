@@ -102,7 +102,7 @@ HELLO: dict[str, Callable[[bytes], bytes]] = {
     "hello_environment_number": change_field("environment", {"cores": 2}),
     "hello_not_utf8": lambda reply: reply.replace(b"builtin", b"built\xff\xfe"),
     "hello_unknown_subject": change_field("subject", "nobody"),
-    "hello_unknown_variant": change_field("variants", ["nothing"]),
+    "hello_unknown_variant": change_field("variants", ["unheard_of"]),
     "hello_old_version": change_field("version", "0.1"),
     "hello_variant_twice": change_field("variants", ["full", "full"]),
     "prints_garbage_first": lambda reply: b"Loading weights... done\n" + reply,

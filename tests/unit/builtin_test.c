@@ -270,6 +270,37 @@ Test(builtin, blocks) {
     end(&s);
 }
 
+/* The block before the newest finished one is kept nowhere, so none can be opened again. */
+Test(builtin, overlap) {
+    session s = begin("overlap");
+    run(&s, KVC_APPEND, 1);
+    run(&s, KVC_APPEND, 4);
+    cr_expect_str_eq(tokens(&s, "entries", 0, 0), "33 97");
+    cr_expect_str_eq(tokens(&s, "rest", 1, 0), "4");
+    cr_expect_str_eq(tokens(&s, "overlap", 1, 0), "2 3");
+    cr_expect_str_eq(tokens(&s, "returned.rest", 1, 0), "0 1 2 3");
+    cr_expect_eq(*(const int64_t *)find(&s, "count")->data, 2);
+    cr_expect_eq(*(const int64_t *)find(&s, "returned.count")->data, 0);
+    run(&s, KVC_CROP, -3);
+    expect_refused(&s, "RuntimeError");
+    run(&s, KVC_CROP, -1);
+    cr_expect_eq(s.seen->outcome, 0);
+    run(&s, KVC_APPEND, 2);
+    cr_expect_str_eq(tokens(&s, "returned.overlap", 1, 0), "2 3");
+    cr_expect_eq(*(const int64_t *)find(&s, "returned.count")->data, 4);
+    end(&s);
+}
+
+Test(builtin, nothing) {
+    session s = begin("nothing");
+    run(&s, KVC_APPEND, 2);
+    expect_refused(&s, "NotImplementedError");
+    run(&s, KVC_CROP, -1);
+    cr_expect_eq(s.seen->outcome, 0);
+    cr_expect_eq(s.seen->length[0], 0);
+    end(&s);
+}
+
 Test(builtin, cross) {
     session s = begin("cross");
     run(&s, KVC_APPEND, 3);
@@ -397,7 +428,7 @@ Test(builtin, aborts, .signal = SIGABRT) {
 Test(builtin, unknown_names) {
     kvc_params params = params_of_tests();
     const kvc_plugin *plugin = kvc_builtin_plugin();
-    cr_expect_null(plugin->open("nothing", &params, "", ""));
+    cr_expect_null(plugin->open("unheard_of", &params, "", ""));
     cr_expect_null(plugin->open("full+nothing", &params, "", ""));
     cr_expect_null(plugin->open("full+index_not_cropped", &params, "", ""));
     cr_expect_null(plugin->open("layers", &params, "", "full+layers"));
@@ -414,12 +445,16 @@ Test(builtin, table_of_faults) {
     const kvc_builtin_fault *table = NULL;
     const kvc_plugin *plugin = kvc_builtin_plugin();
     size_t count = kvc_builtin_faults(&table);
+    size_t correct = 0;
     size_t variants = 0;
+    while (strchr(plugin->variant(correct), '+') == NULL) {
+        correct++;
+    }
     cr_expect_geq(count, 40u);
     while (plugin->variant(variants) != NULL) {
         variants++;
     }
-    cr_expect_eq(variants, count + 13);
+    cr_expect_eq(variants, count + correct);
     for (size_t law = 0; law < sizeof laws / sizeof laws[0]; law++) {
         size_t uses = 0;
         for (size_t i = 0; i < count; i++) {
@@ -431,7 +466,7 @@ Test(builtin, table_of_faults) {
         char name[128];
         kvc_params params = params_of_tests();
         (void)snprintf(name, sizeof name, "%s+%s", table[i].variant, table[i].fault);
-        cr_expect_str_eq(plugin->variant(13 + i), name);
+        cr_expect_str_eq(plugin->variant(correct + i), name);
         kvc_cache *cache = plugin->open(name, &params, "", "full+window");
         cr_expect_not_null(cache, "%s", name);
         plugin->close(cache);

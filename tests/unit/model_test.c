@@ -486,6 +486,41 @@ Test(model, cells_of_blocks) {
     tiny_close(s);
 }
 
+/* What the caller of overlapping blocks gets back, and what may be taken away again. */
+Test(model, overlapping_blocks) {
+    static const char *const first[] = {"append 3", NULL};
+    static const char *const second[] = {"append 2", NULL};
+    tiny *s = tiny_open(VIEW("overlap", "0", "STATE", "block_overlap", "key_dim", ", \"returned\": \"prior\""), RULE("blocks", "exact"));
+    kvc_model model;
+    kvc_extent extent = {.kind = KVC_CELL_TOKEN, .width = -1};
+    kvc_expectation expectation;
+    kvc_op op = op_of("crop -1");
+    s->params.block = 2;
+    tiny_plan(s);
+    cr_assert(kvc_model_open(&model, &s->plan));
+    run_all(&model, first);
+    cr_expect(kvc_view_returned(&model, 0, &extent));
+    cr_expect_eq(extent.end, 0, "there was no block before");
+    kvc_model_expect(&model, &op, &expectation);
+    cr_expect_eq((int)expectation.verdict, KVC_DO);
+    op = op_of("crop -2");
+    kvc_model_expect(&model, &op, &expectation);
+    cr_expect_eq((int)expectation.verdict, KVC_MUST_REFUSE);
+    cr_expect_eq((int)expectation.rule->name, KVC_CONTRACT_BLOCKS);
+    op = op_of("crop -3");
+    kvc_model_expect(&model, &op, &expectation);
+    cr_expect_eq((int)expectation.verdict, KVC_DO, "everything can be removed");
+    run_all(&model, second);
+    cr_expect(kvc_view_returned(&model, 0, &extent));
+    cr_expect_eq(extent.first_min, 0);
+    cr_expect_eq(extent.end, 2);
+    s->plan.slot[0].kind->stored(&model, 0, &extent);
+    cr_expect_eq(extent.first_min, 2);
+    cr_expect_eq(extent.end, 4);
+    kvc_model_close(&model);
+    tiny_close(s);
+}
+
 /* A refused append has used its numbers up; `numbers` are taken in the order of appending. */
 Test(model, token_numbers) {
     static const char *const ops[] = {"append 3", "append 2", "append 1", "crop -2", "append 1", NULL};
