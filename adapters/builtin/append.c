@@ -369,7 +369,7 @@ void kvc_builtin_layer_append(kvc_builtin_layer *layer, const int32_t *numbers, 
 
 void kvc_builtin_layer_spoil_refused_append(kvc_builtin_layer *layer, const int32_t *numbers, int64_t count) {
     if (layer->fault == KVC_FAULT_REFUSED_APPEND_KEPT && kvc_store_reserve(&layer->part[0].store, count) == 0) {
-        push_all(&layer->part[0], numbers, count);
+        kvc_store_push(&layer->part[0].store, numbers, count);
     }
     if (layer->info->part[0].rule != KVC_PART_FIXED) {
         return;

@@ -38,7 +38,7 @@ static void make_entries(kvc_builtin_layer *layer, const int32_t *numbers, int64
         for (int32_t k = 0; k < layer->open_count; k++) {
             fold = kvc_value_fold(fold, layer->open_tokens[k]);
         }
-        kvc_store_push(&layer->part[ENTRIES].store, fold);
+        kvc_store_push(&layer->part[ENTRIES].store, &fold, 1);
         layer->open_count = 0;
     }
 }
@@ -63,9 +63,7 @@ void kvc_builtin_overlap_append(kvc_builtin_layer *layer, const int32_t *numbers
     int64_t before = rest->store.count;
     int64_t closed = (before + count) / block * block;
     int64_t skipped = layer->fault == KVC_FAULT_CLOSED_WITHOUT_REST ? smaller(before, closed) : 0;
-    for (int64_t i = 0; i < count; i++) {
-        kvc_store_push(&rest->store, numbers[i]);
-    }
+    kvc_store_push(&rest->store, numbers, count);
     make_entries(layer, numbers, count);
     layer->part[ENTRIES].returned_cells = -1;
     return_copy(rest, skipped, closed - skipped);
