@@ -41,6 +41,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     KVC_MUST(kvc_value_decode(salt, value, CHANNELS, &found_token, &found_row, &found_head) == 1);
     KVC_MUST(found_token == token && found_row == row && found_head == head);
+    for (int dtype = 0; dtype < KVC_INT64; dtype++) {
+        uint8_t row_bytes[KVC_LEVEL_CHANNELS * 8];
+        int level[KVC_LEVEL_CHANNELS];
+        size_t width = kvc_dtype_size((kvc_dtype)dtype);
+        kvc_value_row(KVC_TWO_LEVELS, (kvc_dtype)dtype, salt, token, row, head, KVC_LEVEL_CHANNELS, row_bytes);
+        for (size_t channel = 0; channel < KVC_LEVEL_CHANNELS; channel++)
+            level[channel] = kvc_value_near((kvc_dtype)dtype, row_bytes + channel * width);
+        KVC_MUST(kvc_value_decode_levels(salt, level, &found_token, &found_row, &found_head) == 1);
+        KVC_MUST(found_token == token && found_row == row && found_head == head);
+        for (size_t channel = 0; channel < KVC_LEVEL_CHANNELS; channel++)
+            level[channel] = (int)(take(data, size, channel) % 3) - 1;
+        if (kvc_value_decode_levels(salt, level, &found_token, &found_row, &found_head)) {
+            for (int channel = 0; channel < KVC_LEVEL_CHANNELS; channel++)
+                KVC_MUST(kvc_value_level(salt, found_token, found_row, found_head, channel) ==
+                         (level[channel] == 1 ? KVC_AMPLITUDE : -KVC_AMPLITUDE));
+        }
+    }
     /* Any bytes are read as a whole number, or as none; what is decoded of them belongs to the formula. */
     for (int dtype = 0; dtype < KVC_DTYPES; dtype++) {
         size_t width = kvc_dtype_size((kvc_dtype)dtype);

@@ -16,9 +16,11 @@ cJSON *kvc_params_print(const kvc_params *params, const kvc_spec *spec)
 
     for (int at = 0; json != NULL && at < KVC_PARAMS; at++) {
         int32_t value = kvc_param_get(params, at);
+        if (!kvc_spec_writes(spec, at))
+            continue;
         if (table[at].words != NULL)
             cJSON_AddStringToObject(json, table[at].name, table[at].words[value]);
-        else if ((spec->params & (1u << at)) != 0)
+        else
             cJSON_AddNumberToObject(json, table[at].name, value);
     }
     if (json == NULL)
@@ -151,6 +153,11 @@ static int read_param(const cJSON *item, const char *name, const kvc_spec *spec,
         if (found < 0) {
             kvc_error_set(error, "%s: field \"params.%s\": expected one of the words of docs/protocol.md", name,
                           item->string);
+            return 0;
+        }
+        if (table[at].offset == offsetof(kvc_params, values) && found != (int)spec->values) {
+            kvc_error_set(error, "%s: field \"params.values\": the spec of %s says \"%s\"", name, spec->variant,
+                          table[at].words[spec->values]);
             return 0;
         }
         kvc_param_set(params, at, found);
@@ -384,6 +391,7 @@ static int read_case(const cJSON *json, const char *name, const kvc_catalogue *c
         return 0;
     }
     item->params = kvc_params_standard();
+    item->params.values = (int32_t)spec->values;
     entry = cJSON_GetObjectItemCaseSensitive(json, "params");
     if (entry != NULL && !cJSON_IsObject(entry)) {
         kvc_error_set(error, "%s: field \"params\": expected an object", name);

@@ -107,6 +107,7 @@ kvc_params kvc_choice_smallest(const kvc_choice *choice)
         if ((spec->params & (1u << at)) != 0)
             kvc_param_set(&params, at, spec->low[at]);
     }
+    params.values = (int32_t)spec->values;
     if (choice->combinations > 0) {
         params.parts = choice->parts[0];
         params.layers = choice->layers[0];
@@ -130,6 +131,7 @@ kvc_params kvc_choice_base(const kvc_choice *choice, int combination)
     set_near(choice, &params, offsetof(kvc_params, kernel), 2);
     set_near(choice, &params, offsetof(kvc_params, block), 2);
     set_near(choice, &params, offsetof(kvc_params, keep), 1);
+    set_near(choice, &params, offsetof(kvc_params, residual), 2);
     set_by_offset(&params, offsetof(kvc_params, watch), 1);
     return params;
 }

@@ -115,9 +115,11 @@ static void put_params(text *out, const kvc_plan *plan)
     put(out, "{");
     for (int at = 0; at < KVC_PARAMS; at++) {
         int32_t value = kvc_param_get(&plan->params, at);
-        if (table[at].words == NULL && (spec->params & (1u << at)) != 0)
+        if (!kvc_spec_writes(spec, at))
+            continue;
+        if (table[at].words == NULL)
             put(out, "\"%s\":%d,", table[at].name, (int)value);
-        else if (table[at].words != NULL)
+        else
             put(out, "\"%s\":\"%s\",", table[at].name, table[at].words[value]);
     }
     if (plan->parts[0] != '\0') {

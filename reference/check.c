@@ -115,21 +115,29 @@ static int cell_is_zero(const kvc_slot *slot, const kvc_tensor *tensor, const st
     return 1;
 }
 
+/* Elements of a tensor whose values have two levels need only be near them: a quantiser rounds. */
+static int elements_agree(const kvc_slot *slot, const uint8_t *have, const uint8_t *want, size_t count)
+{
+    if (memcmp(want, have, count * kvc_dtype_size(slot->dtype)) == 0)
+        return 1;
+    return slot->encoding == KVC_TWO_LEVELS && kvc_value_agree(slot->dtype, have, want, count);
+}
+
 static int cell_is_right(kvc_encoder *encoder, const kvc_slot *slot, const kvc_tensor *tensor, const strides *step,
                          int64_t row, int64_t head, int64_t cell, int32_t number, int origin)
 {
     size_t size = kvc_dtype_size(slot->dtype);
     const uint8_t *want =
-        kvc_encoder_row(encoder, slot->dtype, slot->salt, slot->channels, number, origin, (int)head);
+        kvc_encoder_row(encoder, slot->encoding, slot->dtype, slot->salt, slot->channels, number, origin, (int)head);
     const uint8_t *have =
         (const uint8_t *)tensor->data + (size_t)(row * step->row + head * step->head + cell * step->cell) * size;
 
     if (want == NULL)
         return 0;
     if (step->channel <= 1)
-        return memcmp(want, have, size * (size_t)slot->channels) == 0;
+        return elements_agree(slot, have, want, (size_t)slot->channels);
     for (int channel = 0; channel < slot->channels; channel++) {
-        if (memcmp(want + (size_t)channel * size, have + (size_t)(channel * step->channel) * size, size) != 0)
+        if (!elements_agree(slot, have + (size_t)(channel * step->channel) * size, want + (size_t)channel * size, 1))
             return 0;
     }
     return 1;
@@ -144,6 +152,20 @@ int64_t kvc_check_width(const kvc_plan *plan, int slot, const kvc_tensor *tensor
         !shape_is_right(place, (int32_t)rows, tensor))
         return -1;
     return place->tokens_axis < 0 ? 1 : tensor->shape[place->tokens_axis];
+}
+
+/* The cell that begins at element `at`, in two levels. */
+static void read_levels(const kvc_slot *slot, const kvc_tensor *tensor, int64_t at, int64_t step, kvc_cell *out)
+{
+    size_t size = kvc_dtype_size((kvc_dtype)tensor->dtype);
+    int level[KVC_LEVEL_CHANNELS];
+
+    if (slot->channels < KVC_LEVEL_CHANNELS)
+        return;
+    for (int channel = 0; channel < KVC_LEVEL_CHANNELS; channel++)
+        level[channel] = kvc_value_near((kvc_dtype)tensor->dtype,
+                                        (const uint8_t *)tensor->data + (size_t)(at + channel * step) * size);
+    out->known = kvc_value_decode_levels(slot->salt, level, &out->token, &out->row, &out->head);
 }
 
 void kvc_check_read(const kvc_plan *plan, int slot, const kvc_tensor *tensor, int64_t row, int64_t head, int64_t cell,
@@ -169,6 +191,10 @@ void kvc_check_read(const kvc_plan *plan, int slot, const kvc_tensor *tensor, in
     }
     if (cell_is_zero(place, tensor, &step, row, head, cell)) {
         out->known = -1;
+        return;
+    }
+    if (place->encoding == KVC_TWO_LEVELS) {
+        read_levels(place, tensor, at, step.channel, out);
         return;
     }
     if (place->channels < 8)
@@ -285,14 +311,14 @@ static int compare_lanes(kvc_encoder *encoder, const kvc_model *model, int slot,
                 (const uint8_t *)tensor->data + (size_t)(row * step->row + cell * step->cell) * size;
             count = find_run(model, at, extent->end, row);
             for (int64_t head = 0; head < place->heads; head++, have += (size_t)step->head * size) {
-                const uint8_t *want = kvc_encoder_lane(encoder, place->dtype, place->salt, place->channels, number,
-                                                       count, origin, (int)head);
+                const uint8_t *want = kvc_encoder_lane(encoder, place->encoding, place->dtype, place->salt, place->channels,
+                                                       number, count, origin, (int)head);
                 if (want == NULL) {
                     for (int32_t one = 0; one < count; one++) {
                         if (!cell_is_right(encoder, place, tensor, step, row, head, cell + one, number + one, origin))
                             return 0;
                     }
-                } else if (memcmp(want, have, (size_t)count * place->cell) != 0) {
+                } else if (!elements_agree(place, have, want, (size_t)count * (size_t)place->channels)) {
                     return 0;
                 }
             }

@@ -24,11 +24,11 @@ static const char *op_word(unsigned index)
 /* The closed set of rules. `word` marks those whose value is a set. */
 static const struct {
     const char *name;
-    const char *values[5];
+    const char *values[6];
     const char *(*word)(unsigned index);
     unsigned standard;
 } rule_table[KVC_CONTRACT_RULES] = {
-    {"crop", {"remove", "absent", "refuse", "ignored", NULL}, NULL, KVC_CROP_REMOVE},
+    {"crop", {"remove", "absent", "refuse", "ignored", "either", NULL}, NULL, KVC_CROP_REMOVE},
     {"crop_positive", {"refuse", "keep", NULL}, NULL, KVC_POSITIVE_REFUSE},
     {"crop_zero", {"nothing", "empty", "shrink", NULL}, NULL, KVC_ZERO_NOTHING},
     {"crop_unused", {"nothing", "either", NULL}, NULL, KVC_UNUSED_NOTHING},

@@ -30,7 +30,7 @@ typedef enum kvc_rule_name {
 enum { KVC_CONTRACT_RULES = 17 };
 
 /* Values, in the order of docs/formats.md. The first is what holds when no contract says anything. */
-enum { KVC_CROP_REMOVE = 0, KVC_CROP_ABSENT, KVC_CROP_REFUSE, KVC_CROP_IGNORED };
+enum { KVC_CROP_REMOVE = 0, KVC_CROP_ABSENT, KVC_CROP_REFUSE, KVC_CROP_IGNORED, KVC_CROP_EITHER };
 enum { KVC_POSITIVE_REFUSE = 0, KVC_POSITIVE_KEEP };
 enum { KVC_ZERO_NOTHING = 0, KVC_ZERO_EMPTY, KVC_ZERO_SHRINK };
 enum { KVC_UNUSED_NOTHING = 0, KVC_UNUSED_EITHER };

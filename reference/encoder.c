@@ -17,7 +17,7 @@ typedef struct table {
 struct kvc_encoder {
     table tables[TABLES_MAX];
     int used;
-    uint8_t place[KVC_DTYPES][SALTS][CHANNELS_KEPT + 1]; /* number of the table, from 1 on; 0 for none */
+    uint8_t place[KVC_ENCODINGS][KVC_DTYPES][SALTS][CHANNELS_KEPT + 1]; /* number of the table, from 1 on; 0 for none */
     uint8_t spare[CHANNELS_MAX * 8];
 };
 
@@ -35,10 +35,10 @@ void kvc_encoder_close(kvc_encoder *encoder)
     free(encoder);
 }
 
-static void encode(uint8_t *out, kvc_dtype dtype, int salt, int channels, int32_t token, int row, int head)
+static void encode(uint8_t *out, kvc_encoding encoding, kvc_dtype dtype, int salt, int channels, int32_t token, int row, int head)
 {
     if (dtype != KVC_INT64) {
-        kvc_value_row(dtype, salt, token, row, head, channels, out);
+        kvc_value_row(encoding, dtype, salt, token, row, head, channels, out);
         return;
     }
     for (int channel = 0; channel < channels; channel++)
@@ -46,14 +46,14 @@ static void encode(uint8_t *out, kvc_dtype dtype, int salt, int channels, int32_
 }
 
 /* NULL for what no table holds. */
-static table *find_table(kvc_encoder *encoder, kvc_dtype dtype, int salt, int channels)
+static table *find_table(kvc_encoder *encoder, kvc_encoding encoding, kvc_dtype dtype, int salt, int channels)
 {
     uint8_t *place;
     table *found;
 
     if (salt < 0 || salt >= SALTS || channels < 1 || channels > CHANNELS_KEPT)
         return NULL;
-    place = &encoder->place[dtype][salt][channels];
+    place = &encoder->place[encoding][dtype][salt][channels];
     if (*place > 0)
         return &encoder->tables[*place - 1];
     if (encoder->used == TABLES_MAX)
@@ -67,8 +67,8 @@ static table *find_table(kvc_encoder *encoder, kvc_dtype dtype, int salt, int ch
     return found;
 }
 
-const uint8_t *kvc_encoder_lane(kvc_encoder *encoder, kvc_dtype dtype, int salt, int channels, int32_t token,
-                                int32_t count, int row, int head)
+const uint8_t *kvc_encoder_lane(kvc_encoder *encoder, kvc_encoding encoding, kvc_dtype dtype, int salt, int channels,
+                                int32_t token, int32_t count, int row, int head)
 {
     table *found;
     int32_t *filled;
@@ -77,23 +77,23 @@ const uint8_t *kvc_encoder_lane(kvc_encoder *encoder, kvc_dtype dtype, int salt,
     if (token < 0 || count < 0 || token > TOKENS_KEPT - count || row < 0 || row >= KVC_ROWS_MAX || head < 0 ||
         head >= HEADS_KEPT)
         return NULL;
-    found = find_table(encoder, dtype, salt, channels);
+    found = find_table(encoder, encoding, dtype, salt, channels);
     if (found == NULL)
         return NULL;
     lane = found->bytes + (size_t)(row * HEADS_KEPT + head) * TOKENS_KEPT * found->cell;
     filled = &found->filled[row][head];
     for (; *filled < token + count; ++*filled)
-        encode(lane + (size_t)*filled * found->cell, dtype, salt, channels, *filled, row, head);
+        encode(lane + (size_t)*filled * found->cell, encoding, dtype, salt, channels, *filled, row, head);
     return lane + (size_t)token * found->cell;
 }
 
-const uint8_t *kvc_encoder_row(kvc_encoder *encoder, kvc_dtype dtype, int salt, int channels, int32_t token, int row,
-                               int head)
+const uint8_t *kvc_encoder_row(kvc_encoder *encoder, kvc_encoding encoding, kvc_dtype dtype, int salt, int channels,
+                               int32_t token, int row, int head)
 {
-    const uint8_t *kept = kvc_encoder_lane(encoder, dtype, salt, channels, token, 1, row, head);
+    const uint8_t *kept = kvc_encoder_lane(encoder, encoding, dtype, salt, channels, token, 1, row, head);
 
     if (kept != NULL || channels < 1 || channels > CHANNELS_MAX)
         return kept;
-    encode(encoder->spare, dtype, salt, channels, token, row, head);
+    encode(encoder->spare, encoding, dtype, salt, channels, token, row, head);
     return encoder->spare;
 }

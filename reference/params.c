@@ -5,6 +5,7 @@
 static const char *const dtype_words[] = {"float32", "float16", "bfloat16", "float64", "int64", NULL};
 static const char *const input_words[] = {"float32", "float16", "bfloat16", "float64", NULL};
 static const char *const layout_words[] = {"contiguous", "strided", NULL};
+static const char *const values_words[] = {"digits", "two_levels", NULL};
 static const char *const call_words[] = {"position",  "keyword",           "deprecated",
                                          "container", "container_keyword", "container_deprecated",
                                          NULL};
@@ -22,8 +23,11 @@ static const kvc_param_info table[KVC_PARAMS] = {
     {"states", offsetof(kvc_params, states), 1, 8, 1, NULL},
     {"block", offsetof(kvc_params, block), 1, 65536, 4, NULL},
     {"keep", offsetof(kvc_params, keep), 0, 65536, 0, NULL},
+    {"residual", offsetof(kvc_params, residual), 1, 65536, 4, NULL},
+    {"group", offsetof(kvc_params, group), 1, 4096, 16, NULL},
     {"dtype", offsetof(kvc_params, dtype), 0, 3, KVC_FLOAT32, input_words},
     {"layout", offsetof(kvc_params, layout), 0, 1, KVC_CONTIGUOUS, layout_words},
+    {"values", offsetof(kvc_params, values), 0, KVC_ENCODINGS - 1, KVC_DIGITS, values_words},
     {"call", offsetof(kvc_params, call), 0, KVC_CALLS - 1, KVC_CALL_POSITION, call_words},
     {"watch", offsetof(kvc_params, watch), 0, 1, 0, NULL},
     {"parts", offsetof(kvc_params, parts), 0, 255, 0, NULL},

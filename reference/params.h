@@ -19,6 +19,10 @@ enum { KVC_DTYPES = 5 };
 
 typedef enum kvc_layout { KVC_CONTIGUOUS = 0, KVC_STRIDED = 1 } kvc_layout;
 
+/* How a token is written into the elements of a floating tensor (docs/protocol.md, tokens and values). */
+typedef enum kvc_encoding { KVC_DIGITS = 0, KVC_TWO_LEVELS = 1 } kvc_encoding;
+enum { KVC_ENCODINGS = 2 };
+
 typedef enum kvc_call {
     KVC_CALL_POSITION = 0,
     KVC_CALL_KEYWORD,
@@ -46,8 +50,11 @@ typedef struct kvc_params {
     int32_t states;    /* number of convolution and recurrent states in a layer */
     int32_t block;     /* tokens in a compressed block */
     int32_t keep;      /* first tokens that a ring never evicts */
+    int32_t residual;  /* most tokens that a quantised cache keeps as they came */
+    int32_t group;     /* channels that a quantised cache gives one scale */
     int32_t dtype;     /* kvc_dtype of the inputs */
     int32_t layout;    /* kvc_layout of the inputs */
+    int32_t values;    /* kvc_encoding of the inputs: the spec's, never drawn */
     int32_t call;      /* kvc_call */
     int32_t watch;     /* 1: inputs and earlier returns are shown after every op */
     int32_t parts;     /* index into the spec's parts */
@@ -67,7 +74,7 @@ typedef struct kvc_param_info {
     const char *const *words; /* for parameters written as words: a NULL-ended list, otherwise NULL */
 } kvc_param_info;
 
-enum { KVC_PARAMS = 18 };
+enum { KVC_PARAMS = 21 };
 /* The table, in the order of the struct. */
 const kvc_param_info *kvc_param_table(void);
 /* Index of `name` in the table, or -1. */

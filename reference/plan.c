@@ -98,6 +98,7 @@ static int add_slot(kvc_plan *plan, const kvc_view_spec *view, int layer, int st
     slot->layer = layer;
     slot->salt = (view->salt + state) % 7;
     slot->dtype = view->integer ? KVC_INT64 : (kvc_dtype)plan->params.dtype;
+    slot->encoding = view->integer ? KVC_DIGITS : (kvc_encoding)plan->params.values;
     if (plan->spec->layers > 0)
         (void)snprintf(prefix, sizeof prefix, "layer%d.", layer);
     if (view->numbered)
@@ -203,6 +204,9 @@ static int find_boundary(const kvc_plan *plan)
         case KVC_RULE_BLOCK_OVERLAP:
         case KVC_RULE_BLOCK_COUNT:
             size = plan->params.block;
+            break;
+        case KVC_RULE_RESIDUAL:
+            size = plan->params.residual;
             break;
         case KVC_RULE_ALL:
         case KVC_RULE_FOLDED:

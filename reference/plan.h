@@ -16,6 +16,7 @@ typedef struct kvc_slot {
     int layer;
     int salt;
     kvc_dtype dtype;
+    kvc_encoding encoding;
     int heads;    /* heads, planes or 1 */
     int channels; /* product of the channel axes */
     int tokens_axis;  /* -1 for none */

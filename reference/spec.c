@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "reference/json.h"
+#include "reference/values.h"
 
 static const char *const rule_words[] = {"all",        "window",        "last",        "folded",  "fixed",    "fixed_window",
                                          "ring",       "blocks",        "block_rest",  "block_overlap", "block_count",
-                                         "nothing",    "constant",      "opaque",      NULL};
+                                         "nothing",    "residual",      "constant",    "opaque",  NULL};
 static const char *const dim_words[] = {"batch",     "heads",     "tokens",    "one", "planes", "key_dim",
                                         "value_dim", "index_dim", "channels",  "2*key_dim", "2*index_dim", NULL};
 static const char *const returned_words[] = {"none", "all", "window", "held_and_new", "held", "buffer", "state",
@@ -350,7 +351,8 @@ static int check_rule_params(const kvc_spec *spec, const char *name, kvc_error *
                  {KVC_RULE_BLOCKS, offsetof(kvc_params, block)},
                  {KVC_RULE_BLOCK_REST, offsetof(kvc_params, block)},
                  {KVC_RULE_BLOCK_OVERLAP, offsetof(kvc_params, block)},
-                 {KVC_RULE_BLOCK_COUNT, offsetof(kvc_params, block)}};
+                 {KVC_RULE_BLOCK_COUNT, offsetof(kvc_params, block)},
+                 {KVC_RULE_RESIDUAL, offsetof(kvc_params, residual)}};
 
     for (int at = 0; at < spec->views; at++) {
         for (size_t need = 0; need < sizeof needs / sizeof needs[0]; need++) {
@@ -364,10 +366,51 @@ static int check_rule_params(const kvc_spec *spec, const char *name, kvc_error *
     return 1;
 }
 
+/* Two levels carry less in a channel than digits do, so every tensor needs enough of them. */
+static int read_values(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
+{
+    static const char *const words[] = {"digits", "two_levels", NULL};
+    static const struct {
+        kvc_dim dim;
+        size_t offset;
+    } sizes[] = {{KVC_DIM_KEY, offsetof(kvc_params, key_dim)},
+                 {KVC_DIM_VALUE, offsetof(kvc_params, value_dim)},
+                 {KVC_DIM_INDEX, offsetof(kvc_params, index_dim)},
+                 {KVC_DIM_CHANNELS, offsetof(kvc_params, channels)}};
+    const kvc_param_info *table = kvc_param_table();
+    char text[64];
+    int word;
+
+    if (!kvc_json_text_optional(json, name, "values", text, sizeof text, error))
+        return 0;
+    if (text[0] == '\0')
+        return 1;
+    if ((word = find_word(text, words, name, "values", error)) < 0)
+        return 0;
+    spec->values = (kvc_encoding)word;
+    for (int view = 0; spec->values == KVC_TWO_LEVELS && view < spec->views; view++) {
+        int channels = 0;
+        for (int axis = 0; axis < spec->view[view].dims; axis++) {
+            for (size_t at = 0; at < sizeof sizes / sizeof sizes[0]; at++) {
+                if (sizes[at].dim != spec->view[view].dim[axis])
+                    continue;
+                for (int param = 0; param < KVC_PARAMS; param++)
+                    channels = table[param].offset == sizes[at].offset ? spec->low[param] : channels;
+            }
+        }
+        if (!spec->view[view].integer && channels < KVC_LEVEL_CHANNELS) {
+            kvc_error_set(error, "%s: view \"%s\": values of two levels need %d channels or more", name,
+                          spec->view[view].name, KVC_LEVEL_CHANNELS);
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static int read_spec(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
 {
     static const char *const known[] = {"schema", "subject", "variant", "title",  "ops",   "params", "dtypes",
-                                        "parts",  "layers",  "length",  "claim", "views", "notes",  "since", "source", NULL};
+                                        "parts",  "layers",  "length",  "claim", "views", "notes",  "since", "source", "values", NULL};
     char text[64];
     const cJSON *list;
     const cJSON *item;
@@ -401,7 +444,7 @@ static int read_spec(const cJSON *json, const char *name, kvc_spec *spec, kvc_er
         kvc_error_set(error, "%s: expected \"views\" or \"layers\"", name);
         return 0;
     }
-    return check_rule_params(spec, name, error);
+    return check_rule_params(spec, name, error) && read_values(json, name, spec, error);
 }
 
 int kvc_spec_parse(const char *text, size_t length, const char *name, kvc_spec *spec, kvc_error *error)
@@ -443,6 +486,15 @@ int kvc_spec_uses(const kvc_spec *spec, size_t offset)
             return (spec->params & (1u << at)) != 0;
     }
     return 0;
+}
+
+int kvc_spec_writes(const kvc_spec *spec, int index)
+{
+    const kvc_param_info *info = &kvc_param_table()[index];
+
+    if (info->offset == offsetof(kvc_params, values))
+        return spec->values != KVC_DIGITS;
+    return info->words != NULL || (spec->params & (1u << index)) != 0;
 }
 
 const char *kvc_view_rule_name(kvc_view_rule rule)

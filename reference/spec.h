@@ -36,10 +36,11 @@ typedef enum kvc_view_rule {
     KVC_RULE_BLOCK_OVERLAP, /* the tokens of the newest finished block */
     KVC_RULE_BLOCK_COUNT,  /* how many blocks are finished: a number */
     KVC_RULE_NOTHING,      /* no token ever */
+    KVC_RULE_RESIDUAL,     /* at most the newest `residual` */
     KVC_RULE_CONSTANT,     /* set once */
     KVC_RULE_OPAQUE        /* the subject's own; only compared with itself */
 } kvc_view_rule;
-enum { KVC_VIEW_RULES = 14 };
+enum { KVC_VIEW_RULES = 15 };
 
 typedef enum kvc_dim {
     KVC_DIM_BATCH = 0,
@@ -96,6 +97,7 @@ typedef struct kvc_spec {
     int32_t low[KVC_PARAMS];  /* smallest and largest value that is tried */
     int32_t high[KVC_PARAMS];
     unsigned dtypes;          /* bit 1 << kvc_dtype */
+    kvc_encoding values;      /* how tokens are written into inputs */
     int length;               /* reports a sequence length */
     int claim;                /* makes a claim that HONEST may judge */
     int parts;                /* number of entries in `part_choice`, 0: no choice */
@@ -119,6 +121,8 @@ int kvc_spec_parse(const char *text, size_t length, const char *name, kvc_spec *
 int kvc_spec_has_op(const kvc_spec *spec, kvc_op_kind kind);
 /* Whether the spec uses the parameter at byte `offset` of kvc_params. */
 int kvc_spec_uses(const kvc_spec *spec, size_t offset);
+/* Whether requests and cases write the parameter `index` of kvc_param_table. Not for `watch`, `parts` and `layers`. */
+int kvc_spec_writes(const kvc_spec *spec, int index);
 /* The first version that has this part or parameter, "" for every version. */
 const char *kvc_spec_since(const kvc_spec *spec, const char *name);
 const char *kvc_view_rule_name(kvc_view_rule rule);

@@ -36,6 +36,33 @@ int kvc_value(int salt, int32_t token, int row, int head, int channel) {
     return 1 + (digit + 3 * salt + 5 * channel) % 7;
 }
 
+/*
+ * What 32 channels say in two levels, one bit each. The last bit of every eight is the opposite of the first: so any eight
+ * channels that begin at a multiple of eight hold both levels, and a quantiser finds the same range in all of them.
+ */
+static uint32_t level_bits(int salt, int32_t token, int row, int head) {
+    uint32_t data = (uint32_t)token | (uint32_t)(row % 7) << 17 | (uint32_t)(head % 7) << 20 | (uint32_t)salt << 23;
+    uint32_t parity = data;
+    uint32_t bits = 0;
+    for (int shift = 16; shift > 0; shift /= 2) {
+        parity ^= parity >> shift;
+    }
+    data |= (parity & 1u) << 26 | (~parity & 1u) << 27;
+    for (int place = 0; place < 4; place++) {
+        uint32_t seven = data >> (7 * place) & 0x7fu;
+        bits |= (seven | (~seven & 1u) << 7) << (8 * place);
+    }
+    return bits;
+}
+
+static int level_of(uint32_t bits, int channel) {
+    return (int)((bits >> (channel % KVC_LEVEL_CHANNELS) & 1u) ^ ((unsigned)channel / KVC_LEVEL_CHANNELS & 1u));
+}
+
+int kvc_value_level(int salt, int32_t token, int row, int head, int channel) {
+    return level_of(level_bits(salt, token, row, head), channel) != 0 ? KVC_AMPLITUDE : -KVC_AMPLITUDE;
+}
+
 int64_t kvc_value_integer(int32_t token, int row, int head) {
     return 64 * (int64_t)token + 8 * (int64_t)row + head;
 }
@@ -70,7 +97,7 @@ static float float_from_bits(uint32_t bits) {
     return number;
 }
 
-/* Rounds to nearest even. Whole numbers have no subnormals, so only zero, normal numbers and overflow occur. */
+/* Rounds to nearest even. Subnormals do not occur. */
 static uint16_t half_from_float(float number) {
     uint32_t bits = float_bits(number);
     uint16_t sign = (uint16_t)((bits >> 16) & 0x8000u);
@@ -130,12 +157,27 @@ static inline void put_small(kvc_dtype dtype, uint64_t values, int count, unsign
     }
 }
 
-void kvc_value_row(kvc_dtype dtype, int salt, int32_t token, int row, int head, int channels, void *out) {
+static void put_levels(kvc_dtype dtype, uint32_t bits, int channels, unsigned char *out) {
+    unsigned char level[2][8];
+    size_t size = kvc_dtype_size(dtype);
+    kvc_value_store(dtype, -KVC_AMPLITUDE, level[0]);
+    kvc_value_store(dtype, KVC_AMPLITUDE, level[1]);
+    for (int channel = 0; channel < channels; channel++, out += size) {
+        memcpy(out, level[level_of(bits, channel)], size);
+    }
+}
+
+void kvc_value_row(kvc_encoding encoding, kvc_dtype dtype, int salt, int32_t token, int row, int head, int channels,
+                   void *out) {
     static const uint64_t ones = 0x0101010101010101u;
     unsigned char *at = out;
     size_t step = 8 * kvc_dtype_size(dtype);
     uint64_t digits = (uint64_t)(row % 7) << 48 | (uint64_t)(head % 7) << 56;
     int start = 3 * salt % 7;
+    if (encoding == KVC_TWO_LEVELS) {
+        put_levels(dtype, level_bits(salt, token, row, head), channels, at);
+        return;
+    }
     for (int place = 0; token > 0 && place <= 5; place++, token /= 7) {
         digits |= (uint64_t)(token % 7) << (8 * place);
     }
@@ -148,53 +190,64 @@ void kvc_value_row(kvc_dtype dtype, int salt, int32_t token, int row, int head, 
     }
 }
 
-void kvc_value_store(kvc_dtype dtype, int64_t value, void *out) {
+void kvc_value_write(kvc_dtype dtype, double number, void *out) {
     uint64_t bits = 0;
-    double wide = (double)value;
-    if (value >= 0 && value <= 7) {
-        put_small(dtype, (uint64_t)value, 1, out);
-        return;
-    }
     switch (dtype) {
     case KVC_FLOAT32:
-        bits = float_bits((float)value);
+        bits = float_bits((float)number);
         break;
     case KVC_FLOAT16:
-        bits = half_from_float((float)value);
+        bits = half_from_float((float)number);
         break;
     case KVC_BFLOAT16:
-        bits = brain_from_float((float)value);
+        bits = brain_from_float((float)number);
         break;
     case KVC_FLOAT64:
-        memcpy(&bits, &wide, sizeof bits);
+        memcpy(&bits, &number, sizeof bits);
         break;
     case KVC_INT64:
-        bits = (uint64_t)value;
+        bits = (uint64_t)(int64_t)number;
         break;
     }
     put_bytes(bits, kvc_dtype_size(dtype), out);
 }
 
-int kvc_value_load(kvc_dtype dtype, const void *in, int64_t *value) {
+void kvc_value_store(kvc_dtype dtype, int64_t value, void *out) {
+    if (value >= 0 && value <= 7) {
+        put_small(dtype, (uint64_t)value, 1, out);
+    } else if (dtype == KVC_INT64) {
+        put_bytes((uint64_t)value, sizeof value, out);
+    } else {
+        kvc_value_write(dtype, (double)value, out);
+    }
+}
+
+static double read_number(kvc_dtype dtype, const void *in) {
     uint64_t bits = get_bytes(in, kvc_dtype_size(dtype));
     double number = 0;
     switch (dtype) {
     case KVC_FLOAT32:
-        number = (double)float_from_bits((uint32_t)bits);
-        break;
+        return (double)float_from_bits((uint32_t)bits);
     case KVC_FLOAT16:
-        number = half_to_double((uint16_t)bits);
-        break;
+        return half_to_double((uint16_t)bits);
     case KVC_BFLOAT16:
-        number = (double)float_from_bits((uint32_t)bits << 16);
-        break;
+        return (double)float_from_bits((uint32_t)bits << 16);
     case KVC_FLOAT64:
         memcpy(&number, &bits, sizeof number);
-        break;
+        return number;
     case KVC_INT64:
+        break;
+    }
+    return (double)(int64_t)bits;
+}
+
+int kvc_value_load(kvc_dtype dtype, const void *in, int64_t *value) {
+    if (dtype == KVC_INT64) {
+        uint64_t bits = get_bytes(in, sizeof bits);
         memcpy(value, &bits, sizeof *value);
         return 1;
     }
+    double number = read_number(dtype, in);
     /* The comparison is false for NaN; 2^63 itself does not fit. */
     if (!(number >= -9223372036854775808.0 && number < 9223372036854775808.0)) {
         return 0;
@@ -204,6 +257,28 @@ int kvc_value_load(kvc_dtype dtype, const void *in, int64_t *value) {
         return 0;
     }
     *value = whole;
+    return 1;
+}
+
+int kvc_value_near(kvc_dtype dtype, const void *in) {
+    double slack = (double)KVC_AMPLITUDE / KVC_LEVEL_SLACK;
+    double number = read_number(dtype, in);
+    if (fabs(number - KVC_AMPLITUDE) <= slack) {
+        return 1;
+    }
+    return fabs(number + KVC_AMPLITUDE) <= slack ? 0 : -1;
+}
+
+int kvc_value_agree(kvc_dtype dtype, const void *have, const void *want, size_t count) {
+    const unsigned char *a = have;
+    const unsigned char *b = want;
+    size_t size = kvc_dtype_size(dtype);
+    for (size_t i = 0; i < count; i++) {
+        int level = kvc_value_near(dtype, a + i * size);
+        if (level < 0 || level != kvc_value_near(dtype, b + i * size)) {
+            return 0;
+        }
+    }
     return 1;
 }
 
@@ -240,4 +315,22 @@ int kvc_value_decode(int salt, const int64_t *values, int channels, int32_t *tok
     *row = digits[6];
     *head = digits[7];
     return 1;
+}
+
+int kvc_value_decode_levels(int salt, const int *level, int32_t *token, int *row, int *head) {
+    uint32_t bits = 0;
+    uint32_t data = 0;
+    for (int channel = 0; channel < KVC_LEVEL_CHANNELS; channel++) {
+        if (level[channel] < 0) {
+            return 0;
+        }
+        bits |= (uint32_t)level[channel] << channel;
+    }
+    for (int place = 0; place < 4; place++) {
+        data |= (bits >> (8 * place) & 0x7fu) << (7 * place);
+    }
+    *token = (int32_t)(data & 0x1ffffu);
+    *row = (int)(data >> 17 & 7u);
+    *head = (int)(data >> 20 & 7u);
+    return *token < KVC_TOKENS_MAX && *row < 7 && *head < 7 && level_bits(salt, *token, *row, *head) == bits;
 }

@@ -11,20 +11,30 @@
 #include "reference/params.h"
 
 enum { KVC_TOKENS_MAX = 117649 }; /* 7^6: more cannot be told apart */
+enum {
+    KVC_AMPLITUDE = 4,       /* of values of two levels */
+    KVC_LEVEL_SLACK = 16,    /* an element belongs to a level when it is no further from it than a 16th of the amplitude */
+    KVC_LEVEL_CHANNELS = 32  /* that say which token, row and head they belong to */
+};
 
-/* Value of one element of a floating tensor, 1..7. */
+/* Value of one element of a floating tensor: 1..7. */
 int kvc_value(int salt, int32_t token, int row, int head, int channel);
+/* The same in two levels: KVC_AMPLITUDE or its negative. */
+int kvc_value_level(int salt, int32_t token, int row, int head, int channel);
 /*
- * Writes the `channels` elements of a floating tensor for one token, row and head, without gaps: the same as kvc_value and
- * kvc_value_store for each, at a fraction of the cost.
+ * Writes the `channels` elements of a floating tensor for one token, row and head, without gaps: the same as kvc_value or
+ * kvc_value_level and kvc_value_store for each, at a fraction of the cost.
  */
-void kvc_value_row(kvc_dtype dtype, int salt, int32_t token, int row, int head, int channels, void *out);
+void kvc_value_row(kvc_encoding encoding, kvc_dtype dtype, int salt, int32_t token, int row, int head, int channels,
+                   void *out);
 /* Value of one element of an int64 tensor. */
 int64_t kvc_value_integer(int32_t token, int row, int head);
 /* Fold number after `token`, see "Tokens and values". */
 int32_t kvc_value_fold(int32_t fold, int32_t token);
 /* Writes one element of type `dtype` (little-endian, unaligned is fine) for the whole number `value`. */
 void kvc_value_store(kvc_dtype dtype, int64_t value, void *out);
+/* The same for any number: rounded to nearest even. Its magnitude is 0, or normal in that type. */
+void kvc_value_write(kvc_dtype dtype, double number, void *out);
 /* Reads one element. Returns 1 and sets *value if it is a whole number, 0 for anything else (fractions, NaN, infinities). */
 int kvc_value_load(kvc_dtype dtype, const void *in, int64_t *value);
 /*
@@ -32,5 +42,12 @@ int kvc_value_load(kvc_dtype dtype, const void *in, int64_t *value);
  * the values belong to none.
  */
 int kvc_value_decode(int salt, const int64_t *values, int channels, int32_t *token, int *row, int *head);
+
+/* The level that one element is near to: 1 for the upper, 0 for the lower, -1 for neither. */
+int kvc_value_near(kvc_dtype dtype, const void *in);
+/* Whether `count` elements are all near the levels that the elements of `want` are. */
+int kvc_value_agree(kvc_dtype dtype, const void *have, const void *want, size_t count);
+/* As kvc_value_decode, for the KVC_LEVEL_CHANNELS results of kvc_value_near. */
+int kvc_value_decode_levels(int salt, const int *level, int32_t *token, int *row, int *head);
 
 #endif

@@ -29,6 +29,8 @@ const kvc_view_kind *kvc_view_kind_of(kvc_view_rule rule)
         return &kvc_view_block_count;
     case KVC_RULE_NOTHING:
         return &kvc_view_nothing;
+    case KVC_RULE_RESIDUAL:
+        return &kvc_view_residual;
     case KVC_RULE_CONSTANT:
         return &kvc_view_constant;
     case KVC_RULE_OPAQUE:

@@ -60,6 +60,7 @@ extern const kvc_view_kind kvc_view_block_rest;
 extern const kvc_view_kind kvc_view_block_overlap;
 extern const kvc_view_kind kvc_view_block_count;
 extern const kvc_view_kind kvc_view_nothing;
+extern const kvc_view_kind kvc_view_residual;
 extern const kvc_view_kind kvc_view_constant;
 extern const kvc_view_kind kvc_view_opaque;
 

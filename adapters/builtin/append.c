@@ -36,7 +36,11 @@ const kvc_refusal *kvc_builtin_layer_check_append(kvc_builtin_layer *layer, int6
         case KVC_PART_ENTRIES:
         case KVC_PART_REST:
         case KVC_PART_NOTHING:
+        case KVC_PART_RESIDUAL:
             failed = kvc_store_reserve(store, count);
+            break;
+        case KVC_PART_QUANTISED:
+            failed = kvc_quantised_reserve(layer, count);
             break;
         case KVC_PART_CONSTANT:
             failed = kvc_store_reserve(store, 2);
@@ -351,6 +355,8 @@ void kvc_builtin_layer_append(kvc_builtin_layer *layer, const int32_t *numbers, 
         kvc_builtin_layer_fill_buffer(layer, numbers, count);
     } else if (rule == KVC_PART_ENTRIES && layer->info->parts > 2) {
         kvc_builtin_overlap_append(layer, numbers, count);
+    } else if (rule == KVC_PART_RESIDUAL) {
+        kvc_quantised_append(layer, numbers, count);
     } else if (rule == KVC_PART_ENTRIES) {
         append_blocks(layer, numbers, count);
     } else {

@@ -50,11 +50,13 @@ typedef struct kvc_store {
     int32_t channels;
     int32_t salt;
     kvc_dtype dtype;
+    kvc_encoding encoding;
     int pinned; /* 1: the buffer never moves */
 } kvc_store;
 
 /* Makes an empty store with room for `capacity` cells. Returns 0, or -1 when memory is short; it can be closed after both. */
-int kvc_store_open(kvc_store *store, int32_t rows, int32_t heads, int32_t channels, kvc_dtype dtype, int salt, int64_t capacity);
+int kvc_store_open(kvc_store *store, int32_t rows, int32_t heads, int32_t channels, kvc_dtype dtype, kvc_encoding encoding, int salt,
+                   int64_t capacity);
 /* Makes it empty and of its first size again; its buffers stay. Returns 0, or -1 when memory is short. */
 int kvc_store_renew(kvc_store *store);
 void kvc_store_close(kvc_store *store);
@@ -115,6 +117,8 @@ typedef enum kvc_part_rule {
     KVC_PART_OVERLAP, /* behind entries and rest: the tokens of the newest finished block */
     KVC_PART_COUNT,   /* behind those: how many blocks are finished */
     KVC_PART_NOTHING,
+    KVC_PART_RESIDUAL,
+    KVC_PART_QUANTISED, /* two places behind its residual; shown joined with it */
     KVC_PART_CONSTANT
 } kvc_part_rule;
 
@@ -140,9 +144,11 @@ typedef enum kvc_part_name {
     KVC_NAME_OVERLAP,
     KVC_NAME_COUNT,
     KVC_NAME_CROSS_KEYS,
-    KVC_NAME_CROSS_VALUES
+    KVC_NAME_CROSS_VALUES,
+    KVC_NAME_RESIDUAL_KEYS,
+    KVC_NAME_RESIDUAL_VALUES
 } kvc_part_name;
-enum { KVC_NAMES = 12 };
+enum { KVC_NAMES = 14 };
 
 /* One tensor of a variant. */
 typedef struct kvc_part_info {
@@ -246,6 +252,17 @@ void kvc_builtin_overlap_append(kvc_builtin_layer *layer, const int32_t *numbers
 void kvc_builtin_overlap_crop(kvc_builtin_layer *layer, int64_t left);
 /* Writes tokens into a buffer from the layer's length on, and no further than its end. */
 void kvc_builtin_layer_fill_buffer(kvc_builtin_layer *layer, const int32_t *numbers, int64_t count);
+/*
+ * The quantised cache (quantised.c): codes of one byte with a scale for each token, and a residual in full. Channels of a store of
+ * codes for `channels` elements; room for an append (0, or -1 when memory is short); append and crop; the whole, `cells` of it, in
+ * buffer `which`, or NULL when memory is short or there are none; what a change of rows does to scales in a broken cache.
+ */
+int32_t kvc_quantised_channels(int32_t channels);
+int kvc_quantised_reserve(kvc_builtin_layer *layer, int64_t count);
+void kvc_quantised_append(kvc_builtin_layer *layer, const int32_t *numbers, int64_t count);
+void kvc_quantised_crop(kvc_builtin_layer *layer, int64_t dropped);
+const void *kvc_quantised_view(kvc_builtin_layer *layer, int part, int which, int64_t *cells);
+void kvc_quantised_spoil_rows(kvc_builtin_layer *layer);
 void kvc_builtin_layer_reset(kvc_builtin_layer *layer);
 void kvc_builtin_layer_record(kvc_builtin_layer *layer, int on);
 /* New rows: prepare (0, or -1 when memory is short), then commit or abandon. */

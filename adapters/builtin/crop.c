@@ -337,6 +337,11 @@ static void crop_part(kvc_builtin_layer *layer, kvc_builtin_part *part, int64_t 
             change_lanes(&part->store, dropped, shift_front);
         }
         break;
+    case KVC_PART_RESIDUAL:
+        if (part->info->name == KVC_NAME_RESIDUAL_KEYS) {
+            kvc_quantised_crop(layer, dropped); /* all parts of the layer */
+        }
+        break;
     case KVC_PART_RING:
         part->store.count = smaller(layer->length - dropped, part->store.count);
         break;

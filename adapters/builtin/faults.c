@@ -212,6 +212,22 @@
         "Removing exactly what there is also removes the cross keys and values.") \
     ROW(cross, crop_removes_cross_values, CROP_REMOVES_CROSS_VALUES, VALUES, \
         "A crop of two tokens or more removes the last cross value.") \
+    ROW(quantised, over_removal_leaves_stale, OVER_REMOVAL_LEAVES_STALE, CLAMP, \
+        "Removing more than there is leaves stale tokens.") \
+    ROW(quantised, zero_empties, ZERO_EMPTIES, ZERO, "crop(0) empties the cache.") \
+    ROW(quantised, reset_keeps_quantised, RESET_KEEPS_QUANTISED, RESET, "reset empties the residual and forgets the codes.") \
+    ROW(quantised, reorder_forgets_quantised, REORDER_FORGETS_QUANTISED, BATCH, "reorder moves the residual and forgets the codes.") \
+    ROW(quantised, repeat_forgets_quantised, REPEAT_FORGETS_QUANTISED, BATCH, "repeat forgets the codes.") \
+    ROW(quantised, scale_lost_on_reorder, SCALE_LOST_ON_REORDER, BATCH, "reorder moves the codes and forgets their scales.") \
+    ROW(quantised, length_from_residual, LENGTH_FROM_RESIDUAL, LENGTH, "The reported length counts the residual only.") \
+    ROW(quantised, crop_residual_only, CROP_RESIDUAL_ONLY, KEYS, "A crop removes tokens of the residual only.") \
+    ROW(quantised, residual_not_flushed, RESIDUAL_NOT_FLUSHED, KEYS, "An append of several tokens leaves too many in the residual.") \
+    ROW(quantised, flush_keeps_residual, FLUSH_KEEPS_RESIDUAL, KEYS, "Tokens that were quantised stay in the residual too.") \
+    ROW(quantised, flush_first_row, FLUSH_FIRST_ROW, KEYS, "The codes of all rows are made from the first.") \
+    ROW(quantised, scale_halved, SCALE_HALVED, KEYS, "Codes are stored with half their scale.") \
+    ROW(quantised, scale_drifts, SCALE_DRIFTS, KEYS, "Every quantisation stores scales that are a tenth too small.") \
+    ROW(quantised, values_from_keys, VALUES_FROM_KEYS, VALUES, "The codes of the values are made from the keys.") \
+    ROW(quantised, returns_quantised_only, RETURNS_QUANTISED_ONLY, RETURN, "An append returns without the residual.") \
     ROW(hybrid, unrecorded_crops, UNRECORDED_CROPS, REFUSE, \
         "A crop without recording is done with what is left of the states.") \
     ROW(hybrid, refused_half_done, REFUSED_HALF_DONE, ATOMIC, \

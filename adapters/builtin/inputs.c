@@ -42,7 +42,8 @@ static void fill_row(kvc_inputs *inputs, const kvc_store *store, int32_t row, in
     for (int32_t head = 0; head < store->heads; head++) {
         unsigned char *lane = lane_of(inputs, store, row, head);
         for (int32_t token = inputs->filled[row]; token < tokens; token++) {
-            kvc_value_row(store->dtype, store->salt, token, row, head, store->channels, lane + (size_t)token * store->cell);
+            kvc_value_row(store->encoding, store->dtype, store->salt, token, row, head, store->channels,
+                          lane + (size_t)token * store->cell);
         }
     }
     inputs->filled[row] = tokens;

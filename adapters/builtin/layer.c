@@ -80,7 +80,13 @@ static int open_part(kvc_builtin_layer *layer, kvc_builtin_part *part) {
         dtype = KVC_INT64;
         break;
     }
-    if (kvc_store_open(&part->store, params->batch, heads, channels, dtype, part->info->salt, first_capacity(layer, rule)) != 0) {
+    kvc_encoding encoding = dtype == KVC_INT64 ? KVC_DIGITS : (kvc_encoding)params->values;
+    if (rule == KVC_PART_QUANTISED) {
+        channels = kvc_quantised_channels(channels);
+        dtype = KVC_FLOAT32;
+    }
+    if (kvc_store_open(&part->store, params->batch, heads, channels, dtype, encoding, part->info->salt,
+                       first_capacity(layer, rule)) != 0) {
         return -1;
     }
     part->store.pinned = (is_buffer(rule) && rule != KVC_PART_RING) || rule == KVC_PART_OPAQUE;
@@ -160,6 +166,8 @@ static int reset_forgets(const kvc_builtin_layer *layer, const kvc_builtin_part 
         return rule == KVC_PART_REST;
     case KVC_FAULT_RESET_KEEPS_OVERLAP:
         return rule == KVC_PART_OVERLAP;
+    case KVC_FAULT_RESET_KEEPS_QUANTISED:
+        return rule == KVC_PART_QUANTISED;
     case KVC_FAULT_RESET_KEEPS_CROSS:
         return rule == KVC_PART_CONSTANT;
     default:
@@ -218,7 +226,8 @@ void kvc_builtin_layer_record(kvc_builtin_layer *layer, int on) {
 static int rows_forget(const kvc_builtin_layer *layer, const kvc_builtin_part *part, const kvc_op *op) {
     kvc_part_name name = (kvc_part_name)part->info->name;
     if (op->kind == KVC_REPEAT) {
-        return layer->fault == KVC_FAULT_REPEAT_FORGETS_INDEX && name == KVC_NAME_INDEX;
+        return (layer->fault == KVC_FAULT_REPEAT_FORGETS_INDEX && name == KVC_NAME_INDEX) ||
+               (layer->fault == KVC_FAULT_REPEAT_FORGETS_QUANTISED && part->info->rule == KVC_PART_QUANTISED);
     }
     if (op->kind != KVC_REORDER) {
         return 0;
@@ -236,6 +245,8 @@ static int rows_forget(const kvc_builtin_layer *layer, const kvc_builtin_part *p
         return name == KVC_NAME_ENTRIES;
     case KVC_FAULT_REORDER_FORGETS_OVERLAP:
         return name == KVC_NAME_OVERLAP;
+    case KVC_FAULT_REORDER_FORGETS_QUANTISED:
+        return part->info->rule == KVC_PART_QUANTISED;
     case KVC_FAULT_REORDER_FORGETS_CROSS:
         return part->info->rule == KVC_PART_CONSTANT;
     case KVC_FAULT_REORDER_FORGETS_STATES:
@@ -281,6 +292,9 @@ void kvc_builtin_layer_commit_rows(kvc_builtin_layer *layer, const kvc_op *op, i
         }
     }
     layer->rows = count;
+    if (layer->fault == KVC_FAULT_SCALE_LOST_ON_REORDER && op->kind == KVC_REORDER) {
+        kvc_quantised_spoil_rows(layer);
+    }
     if (layer->fault == KVC_FAULT_POSITION_DRIFTS_ON_REORDER && op->kind == KVC_REORDER) {
         layer->bias++;
     }

@@ -20,6 +20,8 @@ int64_t kvc_builtin_layer_reported_length(const kvc_builtin_layer *layer) {
         return layer->length + layer->was_reset;
     case KVC_FAULT_LENGTH_CAPPED:
         return smaller(layer->length, kvc_builtin_layer_limit(layer));
+    case KVC_FAULT_LENGTH_FROM_RESIDUAL:
+        return layer->part[0].store.count;
     default:
         return layer->length;
     }
@@ -146,6 +148,19 @@ static void pad_right(const kvc_store *store, int64_t cells, int64_t width) {
     }
 }
 
+static int show_quantised(kvc_builtin_layer *layer, int index, kvc_tensor *tensor) {
+    const kvc_builtin_part *part = &layer->part[index];
+    const kvc_store *residual = &layer->part[index - 2].store;
+    int64_t cells;
+    tensor->name = kvc_stored_name(layer->number, (kvc_part_name)part->info->name);
+    tensor->dtype = (int32_t)residual->dtype;
+    tensor->address = 0;
+    tensor->data = kvc_quantised_view(layer, index, 0, &cells);
+    fill_shape(layer, part, cells, tensor);
+    tensor->shape[3] = residual->channels;
+    return cells > 0 && tensor->data == NULL ? -1 : 0;
+}
+
 static int show_stored(kvc_builtin_layer *layer, kvc_builtin_part *part, kvc_tensor *tensor) {
     kvc_store *store = &part->store;
     kvc_part_rule rule = (kvc_part_rule)part->info->rule;
@@ -185,7 +200,7 @@ static int show_stored(kvc_builtin_layer *layer, kvc_builtin_part *part, kvc_ten
 
 static int show_returned(kvc_builtin_layer *layer, kvc_builtin_part *part, const kvc_tensor *stored, kvc_tensor *tensor) {
     tensor->name = kvc_returned_name(layer->number, (kvc_part_name)part->info->name);
-    tensor->dtype = (int32_t)part->store.dtype;
+    tensor->dtype = stored->dtype;
     tensor->address = 0;
     if (part->info->rule == KVC_PART_COUNT) {
         fill_shape(layer, part, 1, tensor);
@@ -200,6 +215,7 @@ static int show_returned(kvc_builtin_layer *layer, kvc_builtin_part *part, const
     }
     tensor->data = part->returned;
     fill_shape(layer, part, part->returned_cells, tensor);
+    tensor->shape[tensor->dims - 1] = part->info->rule == KVC_PART_QUANTISED ? stored->shape[3] : tensor->shape[tensor->dims - 1];
     return part->returned_cells > 0 && tensor->data == NULL ? -1 : 0;
 }
 
@@ -212,7 +228,7 @@ int kvc_builtin_layer_show(kvc_builtin_layer *layer, int appended, kvc_observati
             continue; /* there is no state of no tokens */
         }
         kvc_tensor *stored = &out->tensor[out->tensors++];
-        failed |= show_stored(layer, part, stored);
+        failed |= rule == KVC_PART_QUANTISED ? show_quantised(layer, i, stored) : show_stored(layer, part, stored);
         if (appended && part->info->returned) {
             failed |= show_returned(layer, part, stored, &out->tensor[out->tensors++]);
         }

@@ -41,7 +41,8 @@ static unsigned char *enough(unsigned char **buffer, size_t *room, size_t size) 
     return *buffer;
 }
 
-int kvc_store_open(kvc_store *store, int32_t rows, int32_t heads, int32_t channels, kvc_dtype dtype, int salt, int64_t capacity) {
+int kvc_store_open(kvc_store *store, int32_t rows, int32_t heads, int32_t channels, kvc_dtype dtype, kvc_encoding encoding, int salt,
+                   int64_t capacity) {
     memset(store, 0, sizeof *store);
     store->first_rows = rows;
     store->first_capacity = capacity;
@@ -49,6 +50,7 @@ int kvc_store_open(kvc_store *store, int32_t rows, int32_t heads, int32_t channe
     store->channels = channels;
     store->salt = salt;
     store->dtype = dtype;
+    store->encoding = encoding;
     store->element = kvc_dtype_size(dtype);
     store->cell = (size_t)channels * store->element;
     return kvc_store_renew(store);
@@ -120,7 +122,7 @@ void kvc_store_make_cells(kvc_store *store, const int32_t *numbers, int64_t coun
         return;
     }
     for (int64_t i = 0; i < count; i++, out += store->cell) {
-        kvc_value_row(store->dtype, store->salt, numbers[i], row, head, store->channels, out);
+        kvc_value_row(store->encoding, store->dtype, store->salt, numbers[i], row, head, store->channels, out);
     }
 }
 

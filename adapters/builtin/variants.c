@@ -6,7 +6,7 @@
     {                                                                                                                   \
         prefix "keys", prefix "values", prefix "indexer_keys", prefix "conv_states.0", prefix "recurrent_states.0",     \
             prefix "summary", prefix "entries", prefix "rest", prefix "overlap", prefix "count", prefix "cross_keys",   \
-            prefix "cross_values"                                                                                       \
+            prefix "cross_values", prefix "residual_keys", prefix "residual_values"                                     \
     }
 
 static const char *const stored_names[KVC_LAYERS_MAX + 1][KVC_NAMES] = {
@@ -67,6 +67,16 @@ static const kvc_variant_info variants[] = {
       {KVC_PART_CONSTANT, KVC_NAME_CROSS_VALUES, KVC_SHAPE_VALUES, 3, 0},
       KEYS(ALL),
       VALUES(ALL)}},
+    {"quantised",
+     4,
+     1,
+     0,
+     1,
+     0,
+     {{KVC_PART_RESIDUAL, KVC_NAME_RESIDUAL_KEYS, KVC_SHAPE_KEYS, 0, 0},
+      {KVC_PART_RESIDUAL, KVC_NAME_RESIDUAL_VALUES, KVC_SHAPE_VALUES, 1, 0},
+      KEYS(QUANTISED),
+      VALUES(QUANTISED)}},
     {"hybrid", 3, 1, 1, 1, 0, {{KVC_PART_LAST, KVC_NAME_CONVOLUTION, KVC_SHAPE_TURNED, 3, 1}, KEYS(ALL), VALUES(ALL)}},
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0] };

@@ -66,6 +66,7 @@ static int has_input(kvc_part_rule rule) {
     case KVC_PART_FIXED:
     case KVC_PART_FIXED_WINDOW:
     case KVC_PART_RING:
+    case KVC_PART_QUANTISED:
         return 1;
     default:
         return 0;
@@ -96,10 +97,14 @@ static void fill_input(kvc_builtin_part *part, kvc_watched *entry, const int32_t
 int kvc_watch_inputs(kvc_watch *watch, kvc_builtin_layer *layer, int32_t append, const int32_t *numbers, int64_t count) {
     for (int i = 0; i < layer->info->parts; i++) {
         kvc_builtin_part *part = &layer->part[i];
-        const kvc_store *store = &part->store;
+        const char *name = kvc_stored_name(layer->number, (kvc_part_name)part->info->name);
         if (!has_input((kvc_part_rule)part->info->rule)) {
             continue;
         }
+        if (part->info->rule == KVC_PART_QUANTISED) {
+            part -= 2; /* its residual holds tokens as they come in */
+        }
+        const kvc_store *store = &part->store;
         size_t lane = (size_t)count * store->cell;
         if (watch->cells == NULL || lane > watch->cells_room) {
             unsigned char *cells = malloc(lane);
@@ -114,7 +119,6 @@ int kvc_watch_inputs(kvc_watch *watch, kvc_builtin_layer *layer, int32_t append,
         if (entry == NULL) {
             return -1;
         }
-        const char *name = kvc_stored_name(layer->number, (kvc_part_name)part->info->name);
         (void)add_text(entry->name, begin_name(entry, "input.", append), name, strlen(name));
         entry->dtype = (int32_t)store->dtype;
         entry->append = append;

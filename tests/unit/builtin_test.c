@@ -320,6 +320,26 @@ Test(builtin, hybrid) {
     end(&s);
 }
 
+Test(builtin, quantised) {
+    kvc_params params = params_of_tests();
+    params.values = KVC_DIGITS; /* as exact as codes of one byte are */
+    params.residual = 2;
+    session s = begin_with("quantised", &params, "");
+    run(&s, KVC_APPEND, 2);
+    cr_expect_eq(find(&s, "keys")->shape[2], 2);
+    cr_expect_str_eq(tokens(&s, "residual_keys", 0, 0), "0 1");
+    run(&s, KVC_APPEND, 1);
+    cr_expect_eq(find(&s, "keys")->shape[2], 3);
+    cr_expect_eq(find(&s, "residual_keys")->shape[2], 0);
+    cr_expect_eq(s.seen->length[0], 3);
+    run(&s, KVC_APPEND, 2);
+    cr_expect_str_eq(tokens(&s, "residual_values", 1, 0), "3 4");
+    run(&s, KVC_CROP, -3);
+    cr_expect_eq(find(&s, "keys")->shape[2], 2);
+    cr_expect_eq(find(&s, "residual_keys")->shape[2], 0);
+    end(&s);
+}
+
 Test(builtin, layers) {
     session s = begin("layers");
     run(&s, KVC_APPEND, 5);
@@ -333,7 +353,7 @@ Test(builtin, layers) {
 }
 
 Test(builtin, rows_move_together) {
-    static const char *const names[] = {"full", "indexed", "window", "fixed", "fixed_window", "ring", "cross", "hybrid"};
+    static const char *const names[] = {"full", "indexed", "window", "fixed", "fixed_window", "ring", "cross", "quantised", "hybrid"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         kvc_params params = params_of_tests();
         params.batch = 2;

@@ -114,6 +114,7 @@ Test(cases, round_trip) {
         }
         item.params.parts = spec->parts > 0 ? spec->parts - 1 : 0;
         item.params.layers = spec->layers > 0 ? spec->layers - 1 : 0;
+        item.params.values = (int32_t)spec->values;
         item.params.dtype = KVC_FLOAT64;
         item.params.call = KVC_CALL_CONTAINER_DEPRECATED;
         item.params.watch = (int32_t)(at % 2);
@@ -179,6 +180,7 @@ Test(cases, damage) {
         {"\"layout\": \"strided\"", "\"layout\": \"loose\"", "layout"},
         {"\"call\": \"keyword\"", "\"call\": \"loudly\"", "call"},
         {"\"watch\": 1", "\"watch\": 2", "watch"},
+        {"\"watch\": 1", "\"values\": \"two_levels\"", "values"},
         {"\"ops\": [", "\"ops\": 7, \"seed\": [", "ops"},
         {"[\"record\", 1], [\"append\", 6], [\"crop\", -2], [\"reorder\", [1, 0]], [\"repeat\", 2], [\"select\", [3]], [\"reset\"]", "", "ops"},
         {"[\"record\", 1]", "7", "ops"},

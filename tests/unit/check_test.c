@@ -83,6 +83,57 @@ Test(check, every_token) {
     tiny_close(s);
 }
 
+Test(check, two_levels) {
+    tiny *s = tiny_open(KEYS("all", ""), RULE("crop", "remove"));
+    s->params.values = KVC_TWO_LEVELS;
+    s->params.batch = 2;
+    s->params.heads = 2;
+    s->params.key_dim = 33;
+    expect_all(s, three_of_five, 0, "0 1 2|0 1 2", KVC_AS_EXPECTED);
+    expect_all(s, three_of_five, 0, "0 1|0 1", KVC_SHORT);
+    expect_all(s, three_of_five, 0, "0 1 2 3|0 1 2 3", KVC_STALE);
+    expect_all(s, three_of_five, 0, "0 1 2|0 2 1", KVC_WRONG_ORDER);
+    expect_all(s, three_of_five, 0, "0 1 2@1|0 1 2", KVC_WRONG_ROW);
+    expect_all(s, three_of_five, 0, "0 1 2^0|0 1 2", KVC_WRONG_HEAD);
+    expect_all(s, three_of_five, 0, "0 1 2|0 1 -", KVC_WRONG_VALUE);
+}
+
+/* What a quantiser rounds is near enough; another scale is not. */
+Test(check, two_levels_rounded) {
+    tiny *s = tiny_open(KEYS("all", ""), RULE("crop", "remove"));
+    s->params.values = KVC_TWO_LEVELS;
+    s->params.key_dim = 32;
+    scene at = begin(s, three_of_five);
+    kvc_tensor tensor = tensor_of(at.memory, &s->plan, 0, "0 1 2");
+    float element;
+    float *elements = malloc(96 * sizeof *elements);
+    cr_assert_not_null(elements);
+    memcpy(elements, tensor.data, 96 * sizeof *elements);
+    tensor.data = elements;
+    for (int i = 0; i < 96; i++) {
+        elements[i] *= i % 2 != 0 ? 1.05F : 0.95F;
+    }
+    cr_expect_eq((int)check(&at, 0, &tensor), KVC_AS_EXPECTED);
+    element = elements[40];
+    elements[40] = element * 0.9F;
+    cr_expect_eq((int)check(&at, 0, &tensor), KVC_WRONG_VALUE);
+    elements[40] = -element;
+    cr_expect_eq((int)check(&at, 0, &tensor), KVC_WRONG_VALUE);
+    free(elements);
+    end(&at);
+}
+
+Test(check, residual) {
+    tiny *s = tiny_open(KEYS("residual", ""), RULE("crop", "remove"));
+    s->params.residual = 2;
+    expect_all(s, three_of_five, 0, "1 2", KVC_AS_EXPECTED);
+    expect_all(s, three_of_five, 0, "2", KVC_AS_EXPECTED);
+    expect_all(s, three_of_five, 0, "", KVC_AS_EXPECTED);
+    expect_all(s, three_of_five, 0, "0 1 2", KVC_LONG);
+    expect_all(s, three_of_five, 0, "0 1", KVC_WRONG_ORDER);
+    expect_all(s, three_of_five, 0, "2 3", KVC_STALE);
+}
+
 Test(check, one_row_and_one_head) {
     tiny *s = tiny_open(KEYS("all", ""), RULE("crop", "remove"));
     expect_all(s, three_of_five, 0, "0 1 2", KVC_AS_EXPECTED);

@@ -7,8 +7,8 @@
 #include "harness/generator.h"
 
 static const char *const builtin_variants[] = {"full",  "indexed",      "window", "convolution", "recurrent", "running", "fixed",
-                                               "fixed_window", "ring", "blocks", "overlap",     "nothing",   "cross",   "hybrid",
-                                               "layers", NULL};
+                                               "fixed_window", "ring", "blocks", "overlap",     "nothing",   "cross",   "quantised",
+                                               "hybrid", "layers", NULL};
 
 typedef struct scene {
     kvc_catalogue catalogue;

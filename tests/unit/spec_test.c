@@ -63,6 +63,22 @@ Test(spec, good) {
     cr_expect_eq(spec.view[1].part, 1);
 }
 
+Test(spec, values_of_two_levels) {
+    kvc_spec spec;
+    kvc_error error;
+    int values = kvc_param_find("values");
+    cr_assert(parse(good_text, &spec, &error), "%s", error.text);
+    cr_expect_eq((int)spec.values, KVC_DIGITS);
+    cr_expect_not(kvc_spec_writes(&spec, values));
+    cr_expect(kvc_spec_writes(&spec, kvc_param_find("call")));
+    cr_expect(kvc_spec_writes(&spec, kvc_param_find("window")));
+    cr_expect_not(kvc_spec_writes(&spec, kvc_param_find("kernel")));
+    cr_expect_not(parse(damaged("\"claim\": true,", "\"values\": \"two_levels\","), &spec, &error));
+    cr_expect(strstr(error.text, "view \"keys\": values of two levels need 32 channels") != NULL, "%s", error.text);
+    cr_expect_not(parse(damaged("\"claim\": true,", "\"values\": \"three\","), &spec, &error));
+    cr_expect(strstr(error.text, "expected one of digits, two_levels") != NULL, "%s", error.text);
+}
+
 Test(spec, what_may_be_left_out) {
     static const char least[] =
         "{\"schema\": \"kvconform-spec/1\", \"subject\": \"s\", \"variant\": \"v\", \"title\": \"t\", \"ops\": [\"append\"],"
@@ -82,7 +98,7 @@ Test(spec, what_may_be_left_out) {
 Test(spec, every_rule_dim_and_return) {
     static const char *const rules[] = {"all",  "window", "last",       "folded",   "fixed", "fixed_window",
                                         "ring", "blocks", "block_rest", "block_overlap", "block_count", "nothing",
-                                        "constant", "opaque"};
+                                        "residual", "constant", "opaque"};
     static const char *const returned[] = {"none", "all", "window", "held_and_new", "held", "buffer", "state",
                                             "closed", "prior", "block_start"};
     kvc_spec spec;
@@ -93,7 +109,7 @@ Test(spec, every_rule_dim_and_return) {
             (void)snprintf(text, sizeof text,
                            "{\"schema\": \"kvconform-spec/1\", \"subject\": \"s\", \"variant\": \"v\", \"title\": \"t\","
                            "\"ops\": [\"append\"], \"params\": {\"window\": [1, 2], \"kernel\": [1, 2], \"capacity\": [1, 2],"
-                           "\"block\": [1, 2]}, \"views\": [{\"name\": \"k\", \"salt\": 0, \"law\": \"KEYS\", \"rule\": \"%s\","
+                           "\"block\": [1, 2], \"residual\": [1, 2]}, \"views\": [{\"name\": \"k\", \"salt\": 0, \"law\": \"KEYS\", \"rule\": \"%s\","
                            "\"dims\": [\"planes\", \"batch\", %s\"index_dim\"], \"returned\": \"%s\"}]}",
                            rules[rule], rule == KVC_RULE_FOLDED || rule == KVC_RULE_BLOCK_COUNT ? "" : "\"tokens\", ", returned[back]);
             cr_assert(parse(text, &spec, &error), "%s", error.text);

@@ -50,7 +50,7 @@ static inline tiny *tiny_open(const char *views, const char *rules) {
         "{\"schema\":\"kvconform-spec/1\",\"subject\":\"s\",\"variant\":\"v\",\"title\":\"of a test\",\"claim\":true,"
         "\"ops\":[\"append\",\"crop\",\"reset\",\"reorder\",\"select\",\"repeat\",\"record\"],"
         "\"params\":{\"batch\":[1,3],\"heads\":[1,2],\"key_dim\":[8,9],\"value_dim\":[8,10],\"index_dim\":[8,9],"
-        "\"channels\":[8,9],\"window\":[1,9],\"capacity\":[1,9],\"kernel\":[1,9],\"states\":[1,2],\"block\":[2,4],\"keep\":[0,2]},"
+        "\"channels\":[8,9],\"window\":[1,9],\"capacity\":[1,9],\"kernel\":[1,9],\"states\":[1,2],\"block\":[2,4],\"keep\":[0,2],\"residual\":[1,9]},"
         "\"dtypes\":[\"float32\",\"float16\",\"bfloat16\",\"float64\"],\"views\":[%s]}";
     static const char contract_format[] =
         "{\"schema\":\"kvconform-contract/1\",\"id\":\"c\",\"subject\":\"s\",\"from\":\"1\",\"rules\":[%s]}";
@@ -216,6 +216,8 @@ static inline kvc_tensor tensor_of(arena *memory, const kvc_plan *plan, int slot
             head = line->cell[at].head >= 0 ? line->cell[at].head : head;
             value = place->dtype == KVC_INT64
                         ? kvc_value_integer(line->cell[at].number, line->cell[at].row, head)
+                        : place->encoding == KVC_TWO_LEVELS
+                        ? kvc_value_level(place->salt, line->cell[at].number, line->cell[at].row, head, channel)
                         : kvc_value(place->salt, line->cell[at].number, line->cell[at].row, head, channel);
         } else if (line->cell[at].kind == '?') {
             value = place->dtype == KVC_INT64 ? -5 : 11;

@@ -127,6 +127,88 @@ Test(values, decode) {
     }
 }
 
+/* Token 5, row 2, head 1, salt 1, by hand: data bits 0 and 2 (token), 18 (row), 20 (head), 23 (salt), 26 (their parity, odd). */
+Test(values, two_levels) {
+    uint32_t have = 0;
+    for (int channel = 0; channel < 32; channel++) {
+        int value = kvc_value_level(1, 5, 2, 1, channel);
+        cr_expect(value == 4 || value == -4);
+        have |= (uint32_t)(value == 4) << channel;
+        cr_expect_eq(kvc_value_level(1, 5, 2, 1, channel + 32), -value);
+    }
+    cr_expect_eq(have, 0xa4d08005u, "%x", have);
+}
+
+static int decode(const void *bytes, kvc_dtype dtype, int salt, int32_t *token, int *row, int *head) {
+    int level[KVC_LEVEL_CHANNELS];
+    for (size_t channel = 0; channel < KVC_LEVEL_CHANNELS; channel++) {
+        level[channel] = kvc_value_near(dtype, (const unsigned char *)bytes + channel * kvc_dtype_size(dtype));
+    }
+    return kvc_value_decode_levels(salt, level, token, row, head);
+}
+
+Test(values, decode_levels) {
+    static const int32_t tokens[] = {0, 1, 6, 7, 48, 2400, 21845, 100000, 117648};
+    for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
+        for (int salt = 0; salt < 7; salt++) {
+            unsigned char half[64];
+            double wide[32];
+            int32_t token = -1;
+            int row = -1;
+            int head = -1;
+            kvc_value_row(KVC_TWO_LEVELS, KVC_FLOAT16, salt, tokens[i], 6, 2, 32, half);
+            cr_assert(decode(half, KVC_FLOAT16, salt, &token, &row, &head));
+            cr_expect(token == tokens[i] && row == 6 && head == 2);
+            cr_expect_not(decode(half, KVC_FLOAT16, (salt + 1) % 7, &token, &row, &head), "another tensor's");
+            kvc_value_row(KVC_TWO_LEVELS, KVC_FLOAT64, salt, tokens[i], 6, 2, 32, wide);
+            for (int channel = 0; channel < 32; channel += 8) {
+                int both = 0;
+                for (int at = channel; at < channel + 8; at++) {
+                    both |= wide[at] > 0 ? 1 : 2;
+                }
+                cr_expect_eq(both, 3, "any eight channels hold both levels");
+            }
+            for (int channel = 0; channel < 32; channel++) {
+                wide[channel] = -wide[channel];
+                cr_expect_not(decode(wide, KVC_FLOAT64, salt, &token, &row, &head), "one wrong element");
+                wide[channel] *= -0.9;
+                cr_expect_not(decode(wide, KVC_FLOAT64, salt, &token, &row, &head), "one wrong scale");
+                wide[channel] /= 0.9;
+            }
+        }
+    }
+}
+
+Test(values, near_a_level) {
+    static const struct {
+        double number;
+        int level;
+    } cases[] = {{4, 1}, {-4, 0}, {4.25, 1}, {3.75, 1}, {-4.25, 0}, {-3.75, 0}, {4.26, -1}, {3.74, -1}, {-3.74, -1}, {0, -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cr_expect_eq(kvc_value_near(KVC_FLOAT64, &cases[i].number), cases[i].level, "%g", cases[i].number);
+    }
+    double odd[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
+    for (size_t i = 0; i < 3; i++) {
+        cr_expect_eq(kvc_value_near(KVC_FLOAT64, &odd[i]), -1);
+    }
+    const float have[] = {4.1F, -3.9F, 4.0F};
+    const float want[] = {4.0F, -4.0F, -4.0F};
+    cr_expect(kvc_value_agree(KVC_FLOAT32, have, want, 2));
+    cr_expect_not(kvc_value_agree(KVC_FLOAT32, have, want, 3));
+}
+
+Test(values, written_fractions) {
+    unsigned char out[8];
+    float back;
+    kvc_value_write(KVC_FLOAT32, 4.1, out);
+    memcpy(&back, out, sizeof back);
+    cr_expect_float_eq(back, 4.1F, 1e-7F);
+    kvc_value_write(KVC_FLOAT16, -4.0009765625, out);
+    cr_expect_eq(out[0] | out[1] << 8, 0xc400);
+    kvc_value_write(KVC_BFLOAT16, 4.1, out);
+    cr_expect_eq(out[0] | out[1] << 8, 0x4083);
+}
+
 Test(params, table) {
     kvc_params params = kvc_params_standard();
     for (int i = 0; i < KVC_PARAMS; i++) {
