@@ -104,7 +104,7 @@ static int uses_param(const kvc_spec *spec, int at)
         return spec->parts > 0;
     if (info->offset == offsetof(kvc_params, layers))
         return spec->layers > 0;
-    return info->words != NULL || info->offset == offsetof(kvc_params, watch) || (spec->params & (1u << at)) != 0;
+    return info->offset == offsetof(kvc_params, watch) || kvc_spec_writes(spec, at);
 }
 
 /* Says which parameters there are. */

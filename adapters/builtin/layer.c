@@ -98,7 +98,7 @@ int kvc_builtin_layer_renew(kvc_builtin_layer *layer) {
     layer->rows = layer->params->batch;
     layer->fold = 0;
     layer->open_count = 0;
-    layer->length = layer->peak = layer->bias = 0;
+    layer->length = layer->peak = layer->bias = layer->finished = layer->block_start = 0;
     layer->depth = 0;
     for (int i = 0; i < layer->info->parts; i++) {
         kvc_builtin_part *part = &layer->part[i];

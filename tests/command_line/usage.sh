@@ -29,7 +29,7 @@ try kvconform run transformers@
 try kvconform run transformers@5.24.0:
 try kvconform run builtin@1
 try kvconform run builtin:
-try kvconform run builtin:nothing
+try kvconform run builtin:unheard
 try kvconform run builtin: builtin
 try kvconform run vllm
 try kvconform run ''
