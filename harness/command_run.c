@@ -11,6 +11,7 @@
 #include "harness/progress.h"
 #include "harness/record.h"
 #include "harness/report_folder.h"
+#include "harness/resume.h"
 #include "harness/target.h"
 #include "reference/utf8.h"
 #include "reports/file.h"
@@ -25,6 +26,7 @@ enum { PLUGIN_MEMORY_MB = 1024, PLUGIN_GROWTH_MB = 16, PROOF_PLUGIN = 20000, PRO
 typedef struct running {
     const kvc_session *session;
     cJSON *result;
+    cJSON *earlier; /* the result to go on with, or NULL */
     kvc_progress progress;
     int ran; /* variants that conform or have findings */
     int findings;
@@ -137,11 +139,45 @@ static void sweep(running *self)
 /* What was found so far is on disk after every variant: a crash or a power cut loses one variant at most. */
 static void save(running *self, const cJSON *entry)
 {
-    if (self->session->options->report == NULL || self->internal)
+    const kvc_options *options = self->session->options;
+    char error[640] = "";
+
+    if (self->internal)
         return;
-    sweep(self);
-    write_cases(self, entry);
-    write_json(self);
+    if (options->report != NULL) {
+        sweep(self);
+        write_cases(self, entry);
+        write_json(self);
+    }
+    if (options->resume && options->json != NULL &&
+        kvc_result_write_file(options->json, self->result, error, sizeof error) != 0) {
+        kvc_progress_clear(&self->progress);
+        kvc_complain(error);
+        self->internal = 1;
+    }
+}
+
+/* Takes a variant over from the result to go on with. Returns 0 when it is not there. */
+static int take_over(running *self, const kvc_record_run *run)
+{
+    const cJSON *there = kvc_resume_find(self->earlier, run->target, run->version, run->variant, run->contract);
+    cJSON *entry;
+
+    if (there == NULL)
+        return 0;
+    entry = cJSON_Duplicate(there, 1);
+    if (entry == NULL || !cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(self->result, "runs"), entry)) {
+        cJSON_Delete(entry);
+        kvc_complain("not enough memory");
+        self->internal = 1;
+        return 1;
+    }
+    self->ran++;
+    self->findings |= cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(entry, "findings")) > 0;
+    save(self, entry);
+    if (self->session->options->milliseconds == 0 && self->progress.total >= self->session->options->sequences)
+        self->progress.total -= self->session->options->sequences;
+    return 1;
 }
 
 static int add(running *self, const kvc_record_run *run)
@@ -301,10 +337,6 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
             continue;
         matched = 1;
         entry.variant = variants[at];
-        if (self->interrupted || self->internal) {
-            not_run(self, &entry, broken_off(self));
-            continue;
-        }
         spec = kvc_catalogue_spec(session->catalogue, run.subject, variants[at]);
         if (spec == NULL || contract == NULL) {
             self->not_covered = 1;
@@ -314,6 +346,12 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
             continue;
         }
         entry.contract = contract->id;
+        if (take_over(self, &entry))
+            continue;
+        if (self->interrupted || self->internal) {
+            not_run(self, &entry, broken_off(self));
+            continue;
+        }
         (void)snprintf(what, sizeof what, "%s %s %s", run.subject, run.version, variants[at]);
         kvc_progress_name(&self->progress, what);
         run_variant(self, crew, spec, &entry, contract, variants, target->access.plugin != NULL);
@@ -423,6 +461,27 @@ static void write_reports(running *self)
     kvc_text_free(&text);
 }
 
+/* Of the result to go on with nothing is lost, also when this run was stopped before it came to it. */
+static void keep_earlier(running *self)
+{
+    cJSON *runs = cJSON_GetObjectItemCaseSensitive(self->result, "runs");
+    const cJSON *entry;
+
+    if (!self->interrupted && !self->internal)
+        return;
+    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(self->earlier, "runs")) {
+        const cJSON *word[4];
+        static const char *const field[] = {"target", "version", "variant", "contract"};
+        for (size_t at = 0; at < sizeof field / sizeof field[0]; at++)
+            word[at] = cJSON_GetObjectItemCaseSensitive(entry, field[at]);
+        if (kvc_resume_find(self->earlier, word[0]->valuestring, word[1]->valuestring, word[2]->valuestring,
+                            word[3]->valuestring) == entry &&
+            kvc_resume_find(self->result, word[0]->valuestring, word[1]->valuestring, word[2]->valuestring,
+                            word[3]->valuestring) == NULL)
+            cJSON_AddItemToArray(runs, cJSON_Duplicate(entry, 1));
+    }
+}
+
 /* The end of a run: what was found is written to every place that was asked for, whatever happens to the others. */
 static void finish(running *self)
 {
@@ -434,6 +493,7 @@ static void finish(running *self)
     int colour = getenv("NO_COLOR") == NULL && isatty(fileno(out));
 
     kvc_progress_clear(&self->progress);
+    keep_earlier(self);
     if (!kvc_record_finish(self->result, self->interrupted) ||
         kvc_result_check(self->result, error, sizeof error) != 0) {
         kvc_complain(error[0] != '\0' ? error : "not enough memory");
@@ -456,6 +516,23 @@ static void finish(running *self)
             self->internal = 1;
     }
     kvc_text_free(&text);
+}
+
+/* Reads the result to go on with, if there is one. */
+static int read_earlier(running *self)
+{
+    const kvc_options *options = self->session->options;
+    char path[4096];
+    int length = options->json != NULL ? snprintf(path, sizeof path, "%s", options->json)
+                                       : snprintf(path, sizeof path, "%s/result.json", options->report);
+    kvc_error error = {""};
+
+    if (length < 0 || (size_t)length >= sizeof path)
+        kvc_error_set(&error, "--resume: path too long");
+    else if (kvc_resume_read(path, self->session, &self->earlier, &error))
+        return 1;
+    kvc_complain(error.text);
+    return 0;
 }
 
 int kvc_command_run(const kvc_session *session)
@@ -492,12 +569,16 @@ int kvc_command_run(const kvc_session *session)
             !make_folder(&self, cases))
             return KVC_EXIT_USAGE;
     }
-    self.result = kvc_record_start(options, session->argc, session->argv);
+    if (options->resume && !read_earlier(&self))
+        return KVC_EXIT_USAGE;
+    self.result = kvc_record_start(session);
     if (self.result == NULL) {
+        cJSON_Delete(self.earlier);
         kvc_complain("not enough memory");
         return KVC_EXIT_INTERNAL;
     }
     kvc_progress_start(&self.progress, options->quiet, 0);
+    self.progress.pipe = options->progress;
     for (int at = 0; at < options->words && status == 0; at++)
         status = run_target(&self, options->word[at]);
     self.interrupted |= *session->stop != 0;
@@ -505,6 +586,7 @@ int kvc_command_run(const kvc_session *session)
     if (status == 0 || cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(self.result, "runs")) > 0)
         finish(&self);
     cJSON_Delete(self.result);
+    cJSON_Delete(self.earlier);
     if (status != 0)
         return status;
     if (self.interrupted)

@@ -37,6 +37,7 @@ static const char help_text[] =
     "  --python PATH           run the subject in this interpreter, with the version or checkout it has\n"
     "  --contract ID           judge by this contract instead of the version's own\n"
     "  --variant PATTERN       variants of an exec: target\n"
+    "  --resume                run: go on with the result of --json or --report where it was stopped\n"
     "  --target TARGET         replay: run the cases on this target instead of the one they name\n"
     "  --timeout SECONDS       time for one answer of a subject (20; built-in caches 2)\n"
     "  --memory MEGABYTES      memory of one worker's subject (4096; built-in caches 1024)\n"
@@ -214,7 +215,11 @@ static int check_words(const kvc_options *options, kvc_error *error)
     case KVC_VERB_RUN:
         if (options->words == 0)
             kvc_error_set(error, "run: expected a target, such as builtin or transformers@5.24.0");
-        return options->words > 0;
+        else if (options->resume && (options->json == NULL || strcmp(options->json, "-") == 0) && options->report == NULL)
+            kvc_error_set(error, "run: --resume goes on with the result of --json FILE or --report DIR, and neither is given");
+        else
+            return 1;
+        return 0;
     case KVC_VERB_REPLAY:
         if (options->words == 0)
             kvc_error_set(error, "replay: expected case files, such as those a report has in its cases/ folder");
@@ -263,6 +268,11 @@ int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *er
         }
         if (strcmp(argv[at], "--quiet") == 0 || strcmp(argv[at], "-q") == 0) {
             options->quiet = 1;
+            at++;
+            continue;
+        }
+        if (strcmp(argv[at], "--resume") == 0) {
+            options->resume = 1;
             at++;
             continue;
         }

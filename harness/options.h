@@ -41,6 +41,8 @@ typedef struct kvc_options {
     int timeout_ms; /* 0: the standard one */
     uint64_t memory_limit; /* bytes, 0: the standard one */
     int quiet;
+    int resume;   /* run: variants that the result file has already are not run again */
+    int progress; /* a pipe to tell how far a run is, 0 for none; no option of the command line */
 } kvc_options;
 
 /* Returns 1, or 0 with *error set: what, and what to do. Free with kvc_options_clear, also after a failure. */

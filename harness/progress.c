@@ -46,6 +46,12 @@ void kvc_progress_show(void *context, uint64_t sequences)
     uint64_t done = progress->done + sequences;
     char left[48];
 
+    if (progress->pipe > 0 && now - progress->last_ms >= TERMINAL_EVERY_MS) {
+        kvc_progress_news news = {progress->total, done};
+        progress->last_ms = now;
+        /* Shorter than PIPE_BUF: it arrives whole. Who does not read it any more is told nothing. */
+        (void)!write(progress->pipe, &news, sizeof news);
+    }
     if (!progress->shown || now - progress->last_ms < (progress->terminal ? TERMINAL_EVERY_MS : LOG_EVERY_MS))
         return;
     progress->last_ms = now;

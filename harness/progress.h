@@ -15,7 +15,14 @@ typedef struct kvc_progress {
     int64_t started_ms;
     int64_t last_ms;
     int drawn; /* a bar stands on the line */
+    int pipe;  /* where another process is told, 0 for none */
 } kvc_progress;
+
+/* What a process that shows nothing itself writes to `pipe`. */
+typedef struct kvc_progress_news {
+    uint64_t total;
+    uint64_t done;
+} kvc_progress_news;
 
 void kvc_progress_start(kvc_progress *progress, int quiet, uint64_t total);
 /* What runs now: "transformers 5.24.0 DynamicLayer". */

@@ -5,11 +5,14 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "harness/build_digest.h"
 #include "harness/case.h"
 #include "reports/result.h"
 
-cJSON *kvc_record_start(const kvc_options *options, int argc, char **argv)
+cJSON *kvc_record_start(const kvc_session *session)
 {
+    const kvc_options *options = session->options;
+    char build[KVC_BUILD_DIGEST_SIZE];
     cJSON *result = cJSON_CreateObject();
     cJSON *part;
     struct utsname system;
@@ -21,10 +24,12 @@ cJSON *kvc_record_start(const kvc_options *options, int argc, char **argv)
     part = cJSON_AddObjectToObject(result, "tool");
     cJSON_AddStringToObject(part, "name", "kvconform");
     cJSON_AddStringToObject(part, "version", KVC_VERSION);
+    kvc_build_digest(session->data, build);
+    cJSON_AddStringToObject(part, "build", build);
     part = cJSON_AddArrayToObject(result, "command");
     cJSON_AddItemToArray(part, cJSON_CreateString("kvconform"));
-    for (int at = 1; at < argc; at++)
-        cJSON_AddItemToArray(part, cJSON_CreateString(argv[at]));
+    for (int at = 1; at < session->argc; at++)
+        cJSON_AddItemToArray(part, cJSON_CreateString(session->argv[at]));
     part = cJSON_AddObjectToObject(result, "environment");
     text[0] = '\0';
     if (uname(&system) == 0)

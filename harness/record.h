@@ -6,11 +6,11 @@
 
 #include <cjson/cJSON.h>
 
+#include "harness/commands.h"
 #include "harness/explore.h"
-#include "harness/options.h"
 
-/* An empty result for this command line, without `finished`. NULL when memory is short. */
-cJSON *kvc_record_start(const kvc_options *options, int argc, char **argv);
+/* An empty result of this session, without `finished`. NULL when memory is short. */
+cJSON *kvc_record_start(const kvc_session *session);
 /* The last thing that is written: a reader refuses a result without it. */
 int kvc_record_finish(cJSON *result, int interrupted);
 

@@ -157,28 +157,90 @@ static int run_for_line(const char *const *command, char *line, size_t size, int
     return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/*
+ * Asks the program that makes environments. `line` becomes its answer, at most size - 1 bytes, or why there is none. Returns
+ * its exit status, -1 when it cannot be called.
+ */
+static int ask_environment(const char *subject, const char *version, const kvc_options *options, const char *data, char *line,
+                           size_t size)
+{
+    char program[KVC_TARGET_TEXT_MAX];
+    const char *command[] = {"python3", program, subject, version, NULL};
+    int length = snprintf(program, sizeof program, "%s/adapters/environment/kvconform_environment.py", data);
+    int status;
+
+    line[0] = '\0';
+    if (length < 0 || (size_t)length >= sizeof program) {
+        (void)snprintf(line, size, "the path of kvconform's data is too long");
+        return -1;
+    }
+    status = run_for_line(command, line, size, options->quiet);
+    if (status == 127)
+        (void)snprintf(line, size, "python3 is not there; install it (Debian: python3 python3-venv)");
+    else if (line[0] == '\0')
+        (void)snprintf(line, size, "the program that makes environments ended with status %d", status);
+    return status;
+}
+
 /* The interpreter for a version: made when it is not there. */
 static kvc_target_result find_environment(kvc_target *target, const kvc_options *options, const char *data,
                                           const char *version, char *python, size_t size, kvc_error *error)
 {
-    char program[KVC_TARGET_TEXT_MAX];
-    const char *command[] = {"python3", program, target->subject, version, NULL};
-    int length = snprintf(program, sizeof program, "%s/adapters/environment/kvconform_environment.py", data);
-    int status;
+    int status = ask_environment(target->subject, version, options, data, python, size);
 
-    if (length < 0 || (size_t)length >= sizeof program)
-        return too_long(data, error);
-    status = run_for_line(command, python, size, options->quiet);
-    if (status == 0 && python[0] != '\0')
+    if (status == 0)
         return KVC_TARGET_READY;
-    if (status == 127)
-        kvc_error_set(error, "%s: python3 is not there; install it (Debian: python3 python3-venv)", target->text);
-    else if (status == 2)
-        kvc_error_set(error, "%s: \"%s\" is not a version", target->text, version);
-    else
-        kvc_error_set(error, "%s: the environment for version %s could not be made (status %d); the lines above say why",
-                      target->text, version, status);
+    kvc_error_set(error, "%s: %s%.400s", target->text, status == 2 || status == 127 ? "" : "no environment: ", python);
     return status == 2 ? KVC_TARGET_BAD : KVC_TARGET_NOT_RUN;
+}
+
+static int add_version(const char *text, size_t length, char versions[KVC_TARGET_VERSIONS_MAX][64], int count,
+                       kvc_error *error)
+{
+    if (count == KVC_TARGET_VERSIONS_MAX) {
+        kvc_error_set(error, "--versions: more than %d", KVC_TARGET_VERSIONS_MAX);
+        return 0;
+    }
+    /* It becomes a part of a file name and of a target. */
+    if (length == 0 || strspn(text, "0123456789.abcdefghijklmnopqrstuvwxyz") < length ||
+        !copy(versions[count], sizeof versions[count], text, length)) {
+        kvc_error_set(error, "--versions: \"%.*s\": expected versions such as 5.12.1,5.24.0, or all-minor",
+                      (int)(length < 60 ? length : 60), text);
+        return 0;
+    }
+    for (int at = 0; at < count; at++) {
+        if (strcmp(versions[at], versions[count]) == 0) {
+            kvc_error_set(error, "--versions: %.60s stands there twice", versions[count]);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+int kvc_target_versions(const char *subject, const char *list, const kvc_options *options, const char *data,
+                        char versions[KVC_TARGET_VERSIONS_MAX][64], kvc_error *error)
+{
+    char line[KVC_TARGET_TEXT_MAX];
+    int count = 0;
+
+    if (strcmp(list, "all-minor") == 0) {
+        if (ask_environment(subject, list, options, data, line, sizeof line) != 0) {
+            kvc_error_set(error, "--versions all-minor: %.500s", line);
+            return 0;
+        }
+        for (char *at = line; (at = strchr(at, ' ')) != NULL;)
+            *at = ',';
+        list = line;
+    }
+    for (;;) {
+        size_t length = strcspn(list, ",");
+        if (!add_version(list, length, versions, count, error))
+            return 0;
+        count++;
+        if (list[length] == '\0')
+            return count;
+        list += length + 1;
+    }
 }
 
 /* Puts the adapters' folder in front of PYTHONPATH. */

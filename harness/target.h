@@ -7,7 +7,7 @@
 #include "harness/options.h"
 #include "harness/worker.h"
 
-enum { KVC_COMMAND_WORDS_MAX = 32, KVC_TARGET_TEXT_MAX = 4096 };
+enum { KVC_COMMAND_WORDS_MAX = 32, KVC_TARGET_TEXT_MAX = 4096, KVC_TARGET_VERSIONS_MAX = 64 };
 
 typedef struct kvc_target {
     char text[KVC_TARGET_TEXT_MAX]; /* as given */
@@ -31,5 +31,12 @@ kvc_target_result kvc_target_parse(const char *text, const kvc_options *options,
 /* Makes it ready to be started: for a version of a Python subject its environment is made when it is not there. */
 kvc_target_result kvc_target_prepare(kvc_target *target, const kvc_options *options, const char *data,
                                      kvc_error *error);
+
+/*
+ * The versions of a list such as `5.12.1,5.24.0`, or of `all-minor`, which asks the package index. Written to `versions` as
+ * strings; returns their number, 0 with *error set.
+ */
+int kvc_target_versions(const char *subject, const char *list, const kvc_options *options, const char *data,
+                        char versions[KVC_TARGET_VERSIONS_MAX][64], kvc_error *error);
 
 #endif

@@ -62,7 +62,20 @@ static int bound_document(const char *name, const char *text, size_t size, char 
     return 0;
 }
 
-int kvc_result_parse(const char *name, const char *text, size_t size, cJSON **out, char *error, size_t error_size)
+/* Lets a result that has no `finished` pass as one that was interrupted. */
+static int forgive(cJSON *result)
+{
+    cJSON *finished;
+
+    if (!cJSON_IsObject(result) || cJSON_GetObjectItemCaseSensitive(result, "finished") != NULL) {
+        return 1;
+    }
+    finished = cJSON_AddObjectToObject(result, "finished");
+    return finished != NULL && cJSON_AddTrueToObject(finished, "interrupted") != NULL &&
+           cJSON_AddStringToObject(finished, "at", "unknown") != NULL;
+}
+
+static int parse(const char *name, const char *text, size_t size, int unfinished, cJSON **out, char *error, size_t error_size)
 {
     char reason[512];
     const char *end = text;
@@ -80,6 +93,11 @@ int kvc_result_parse(const char *name, const char *text, size_t size, cJSON **ou
         (void)snprintf(error, error_size, "%s:%zu: not JSON, or cut short", name, line_of(text, offset));
         return -1;
     }
+    if (unfinished && !forgive(result)) {
+        (void)snprintf(error, error_size, "%s: not enough memory", name);
+        cJSON_Delete(result);
+        return -1;
+    }
     if (kvc_result_check(result, reason, sizeof reason) != 0) {
         (void)snprintf(error, error_size, "%s: %s", name, reason);
         cJSON_Delete(result);
@@ -89,7 +107,12 @@ int kvc_result_parse(const char *name, const char *text, size_t size, cJSON **ou
     return 0;
 }
 
-int kvc_result_read_file(const char *path, cJSON **out, char *error, size_t error_size)
+int kvc_result_parse(const char *name, const char *text, size_t size, cJSON **out, char *error, size_t error_size)
+{
+    return parse(name, text, size, 0, out, error, error_size);
+}
+
+static int read_file(const char *path, int unfinished, cJSON **out, char *error, size_t error_size)
 {
     char *text = NULL;
     size_t size = 0;
@@ -98,9 +121,19 @@ int kvc_result_read_file(const char *path, cJSON **out, char *error, size_t erro
         return -1;
     }
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
-    int result = kvc_result_parse(name, text, size, out, error, error_size);
+    int result = parse(name, text, size, unfinished, out, error, error_size);
     free(text);
     return result;
+}
+
+int kvc_result_read_file(const char *path, cJSON **out, char *error, size_t error_size)
+{
+    return read_file(path, 0, out, error, error_size);
+}
+
+int kvc_result_read_unfinished(const char *path, cJSON **out, char *error, size_t error_size)
+{
+    return read_file(path, 1, out, error, error_size);
 }
 
 int kvc_result_write_file(const char *path, const cJSON *result, char *error, size_t error_size)

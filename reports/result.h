@@ -30,7 +30,9 @@ int kvc_result_check(const cJSON *result, char *error, size_t error_size);
  * failure.
  */
 int kvc_result_read_file(const char *path, cJSON **out, char *error, size_t error_size);
-/* The same for text in memory; `name` stands for the path in errors. `text` has a NUL at text[size]. */
+/* The same for what a run that was stopped has left: `finished` may be missing. */
+int kvc_result_read_unfinished(const char *path, cJSON **out, char *error, size_t error_size);
+/* The same as kvc_result_read_file for text in memory; `name` stands for the path in errors. `text` has a NUL at text[size]. */
 int kvc_result_parse(const char *name, const char *text, size_t size, cJSON **out, char *error, size_t error_size);
 
 /* Writes a result ("-": standard output), as kvc_report_file_write does. Does not check it. */

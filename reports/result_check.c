@@ -390,7 +390,8 @@ int kvc_result_check(const cJSON *result, char *error, size_t error_size)
         return -1;
     }
     size_t before = kvc_check_enter(&check, "tool");
-    if (kvc_check_name(&check, tool, "name") < 0 || kvc_check_name(&check, tool, "version") < 0) {
+    if (kvc_check_name(&check, tool, "name") < 0 || kvc_check_name(&check, tool, "version") < 0 ||
+        kvc_check_name(&check, tool, "build") < 0) {
         return -1;
     }
     kvc_check_leave(&check, before);

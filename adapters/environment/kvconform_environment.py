@@ -2,8 +2,12 @@
 
     python3 kvconform_environment.py transformers 5.24.0 [--cache DIR]
 
-prints the path of a Python interpreter that can import this version, as the only line on standard output. What is
-going on stands on standard error. An environment that is complete already is found in milliseconds.
+prints the path of a Python interpreter that can import this version, as the only line on standard output; after a failure
+the line says why. What is going on stands on standard error. An environment that is complete already is found in milliseconds.
+
+    python3 kvconform_environment.py transformers all-minor [--cache DIR]
+
+prints the newest patch of each minor release that the package index has, from the oldest that the contracts know, as one line.
 
 The cache folder is DIR, else $KVCONFORM_CACHE, else $XDG_CACHE_HOME/kvconform, else ~/.cache/kvconform. In it each version
 of a subject has a virtual environment of its own; torch, which is large, lives in one that all share through a .pth file:
@@ -105,7 +109,39 @@ def recipe_of(subject: str, version: str) -> Recipe:
     raise Problem(USAGE, f"no such subject: {shown(subject)} (known: {', '.join(SUBJECTS)})")
 
 
-SUBJECTS = ("transformers",)
+OLDEST_MINOR = {"transformers": (5, 12)}
+"""Where `all-minor` begins."""
+
+SUBJECTS = tuple(OLDEST_MINOR)
+
+
+def newest_patches(versions: Sequence[str], oldest: tuple[int, int]) -> list[str]:
+    """The newest release of each minor release from `oldest` on, in order. Pre-releases do not count."""
+    newest: dict[tuple[int, int], tuple[int, ...]] = {}
+    for text in versions:
+        if not re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,4}){2}", text):
+            continue
+        number = tuple(int(part) for part in text.split("."))
+        minor = (number[0], number[1])
+        if minor >= oldest and number > newest.get(minor, ()):
+            newest[minor] = number
+    return [".".join(map(str, newest[minor])) for minor in sorted(newest)]
+
+
+def released_minors(subject: str, environments: Path) -> list[str]:
+    """Asks the package index. Raises Problem."""
+    if subject not in OLDEST_MINOR:
+        raise Problem(USAGE, f"no such subject: {shown(subject)} (known: {', '.join(SUBJECTS)})")
+    python = interpreter(ensure(torch_recipe(), environments))
+    command = [str(python), "-m", "pip", "index", "versions", *pip_arguments(), subject]
+    status, output = call(command)
+    listed = re.search(r"^Available versions: (.+)$", output, re.MULTILINE)
+    if status != 0 or listed is None:
+        raise explain(f"the list of versions of {subject}", output)
+    minors = newest_patches(listed.group(1).split(", "), OLDEST_MINOR[subject])
+    if not minors:
+        raise Problem(NO_VERSION, f"the package index has no version of {subject} that the contracts know")
+    return minors
 
 
 def tools_recipe() -> Recipe:
@@ -187,6 +223,11 @@ def call(command: Sequence[str]) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+def pip_arguments() -> list[str]:
+    """The user's own words for pip. Raises ValueError for an unclosed quotation."""
+    return shlex.split(os.environ.get("KVCONFORM_PIP_ARGS", ""))
+
+
 UNREACHABLE = re.compile(
     r"NewConnectionError|ConnectTimeoutError|ReadTimeoutError|NameResolutionError|ProxyError|SSLError|ProtocolError"
     r"|Temporary failure in name resolution|Connection (?:refused|reset|aborted|timed out)|[Rr]ead timed out"
@@ -234,7 +275,7 @@ def build(folder: Path, recipe: Recipe, shared: Path | None) -> None:
     if shared is not None:
         (site_packages(folder) / "kvconform_shared.pth").write_text(f"{site_packages(shared)}\n", encoding="utf-8")
     command = [str(interpreter(folder)), "-m", "pip", "install", "--progress-bar", "off", "--retries", "2"]
-    status, output = call([*command, *shlex.split(os.environ.get("KVCONFORM_PIP_ARGS", "")), *recipe.requirements])
+    status, output = call([*command, *pip_arguments(), *recipe.requirements])
     if status != 0:
         raise explain(" ".join(recipe.requirements), output)
     status, output = call((str(interpreter(folder)), "-c", "import " + ", ".join(recipe.modules)))
@@ -268,47 +309,58 @@ def ensure(recipe: Recipe, environments: Path) -> Path:
     return folder
 
 
-def parse(arguments: Sequence[str] | None) -> tuple[Recipe, str | None]:
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="kvconform_environment.py",
         description="Make the Python environment of one version of a subject and print its interpreter.",
         epilog="example: python3 kvconform_environment.py transformers 5.24.0",
     )
     parser.add_argument("subject", help="transformers; or tools: what the project's own tests need")
-    parser.add_argument("version", nargs="?", help="such as 5.24.0")
+    parser.add_argument("version", nargs="?", help="such as 5.24.0; or all-minor, to list versions")
     parser.add_argument("--cache", metavar="DIR", help="the cache folder (default: $KVCONFORM_CACHE, ~/.cache/kvconform)")
     given = parser.parse_args(arguments)
-    if given.subject == "tools":
-        if given.version is not None:
-            parser.error("tools has no versions")
-        return tools_recipe(), given.cache
-    if given.version is None:
+    if given.subject == "tools" and given.version is not None:
+        parser.error("tools has no versions")
+    if given.subject != "tools" and given.version is None:
         parser.error("the version is missing")
-    return recipe_of(given.subject, given.version), given.cache
+    return given
+
+
+def answer(given: argparse.Namespace) -> str:
+    """The line that was asked for: an interpreter, or a list of versions. Raises Problem or OSError."""
+    listing = given.version == "all-minor"
+    recipe = tools_recipe() if given.subject == "tools" else None
+    if recipe is None and not listing:
+        recipe = recipe_of(given.subject, given.version)
+    if sys.version_info < OLDEST_PYTHON:
+        raise Problem(NO_PYTHON, "Python {}.{} or newer is needed".format(*OLDEST_PYTHON))
+    environments = cache_folder(given.cache) / "environments"
+    environments.mkdir(parents=True, exist_ok=True)
+    if recipe is None:
+        return " ".join(released_minors(given.subject, environments))
+    return str(interpreter(ensure(recipe, environments)))
+
+
+def failed(status: int, reason: str) -> int:
+    """Says why, for a person and for the program that called."""
+    say(reason)
+    print(reason)
+    return status
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
-        recipe, cache = parse(arguments)
-        if sys.version_info < OLDEST_PYTHON:
-            raise Problem(NO_PYTHON, "Python {}.{} or newer is needed".format(*OLDEST_PYTHON))
-        environments = cache_folder(cache) / "environments"
-        environments.mkdir(parents=True, exist_ok=True)
-        folder = ensure(recipe, environments)
+        line = answer(parse(arguments))
     except Problem as problem:
-        say(str(problem))
-        return problem.status
+        return failed(problem.status, str(problem))
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
-        say(f"cannot write the cache folder: {error.strerror or error}{where}")
-        return NO_SPACE
+        return failed(NO_SPACE, f"cannot write the cache folder: {error.strerror or error}{where}")
     except ValueError as error:  # shlex: an unclosed quotation
-        say(f"KVCONFORM_PIP_ARGS cannot be read: {error}")
-        return USAGE
+        return failed(USAGE, f"KVCONFORM_PIP_ARGS cannot be read: {error}")
     except KeyboardInterrupt:
-        say("interrupted")
-        return INTERRUPTED
-    print(interpreter(folder))
+        return failed(INTERRUPTED, "interrupted")
+    print(line)
     return 0
 
 

@@ -111,7 +111,7 @@ def test_failures_in_one_line(
     play(monkeypatch, Pip("transformers", output))
     assert environment.main(["transformers", "5.24.0", "--cache", str(tmp_path)]) == status
     printed = capsys.readouterr()
-    assert printed.out == ""
+    assert words in printed.out and printed.out.count("\n") == 1
     assert words in printed.err.splitlines()[-1]
     assert not (tmp_path / "environments" / "transformers-5.24.0").exists()
 
@@ -148,6 +148,36 @@ def test_refuses_what_is_no_version(version: str) -> None:
 @pytest.mark.parametrize("version", ["5.24", "5.24.0", "5.0.0rc1", "5.0.0.dev0", "4.57.6.post1"])
 def test_takes_versions(version: str) -> None:
     assert environment.recipe_of("transformers", version).requirements == (f"transformers=={version}",)
+
+
+def test_newest_patches() -> None:
+    listed = ["5.24.0", "5.20.10", "5.20.9", "5.20.2", "6.0.0rc1", "5.12.1", "5.12.0", "5.11.9", "4.57.6", "5.13.0.dev1", "5.21"]
+    assert environment.newest_patches(listed, (5, 12)) == ["5.12.1", "5.20.10", "5.24.0"]
+    assert environment.newest_patches([], (5, 12)) == []
+
+
+def test_lists_minor_releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = (0, "transformers (5.24.0)\nAvailable versions: 5.24.0, 5.23.1, 5.23.0, 5.1.0\n")
+
+    def pip(command: Sequence[str]) -> tuple[int, str]:
+        return answer if "index" in command else Pip()(command)
+
+    play(monkeypatch, pip)
+    words = ["transformers", "all-minor", "--cache", str(tmp_path)]
+    assert environment.main(words) == 0
+    assert capsys.readouterr().out == "5.23.1 5.24.0\n"
+    answer = (1, "ERROR: No matching distribution found for transformers\n(from versions: none)")
+    assert environment.main(words) == environment.NO_NETWORK
+    answer = (0, "Available versions: 5.1.0\n")
+    assert environment.main(words) == environment.NO_VERSION
+    assert environment.main(["vllm", "all-minor", "--cache", str(tmp_path)]) == environment.USAGE
+
+
+def test_a_failure_is_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    play(monkeypatch, Pip("transformers", "ERROR: No matching distribution found for transformers==9.9.9 (from versions: 1)"))
+    assert environment.main(["transformers", "9.9.9", "--cache", str(tmp_path)]) == environment.NO_VERSION
+    printed = capsys.readouterr().out
+    assert printed.startswith("the package index has no transformers==9.9.9") and printed.count("\n") == 1
 
 
 def test_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,82 @@
+#include "harness/resume.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/record.h"
+#include "reports/result.h"
+
+static int is_text(const cJSON *object, const char *field, const char *text)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, field);
+
+    return cJSON_IsString(item) && strcmp(item->valuestring, text) == 0;
+}
+
+/* Compares what a run of these options would write at its head. */
+static int is_same_run(const char *path, const cJSON *earlier, const kvc_session *session, kvc_error *error)
+{
+    static const char *const fields[] = {"tool", "seed", "profile", "budget"};
+    cJSON *now = kvc_record_start(session);
+    int good = now != NULL;
+
+    if (now == NULL)
+        kvc_error_set(error, "not enough memory");
+    for (size_t at = 0; good && at < sizeof fields / sizeof fields[0]; at++) {
+        const cJSON *there = cJSON_GetObjectItemCaseSensitive(earlier, fields[at]);
+        const cJSON *here = cJSON_GetObjectItemCaseSensitive(now, fields[at]);
+        if (!cJSON_Compare(there, here, 1)) {
+            kvc_error_set(error, "%.300s: made with another \"%s\"; go on with the same, or remove the file", path,
+                          fields[at]);
+            good = 0;
+        }
+    }
+    cJSON_Delete(now);
+    return good;
+}
+
+int kvc_resume_read(const char *path, const kvc_session *session, cJSON **earlier, kvc_error *error)
+{
+    *earlier = NULL;
+    if (access(path, F_OK) != 0)
+        return 1;
+    if (kvc_result_read_unfinished(path, earlier, error->text, sizeof error->text) != 0)
+        return 0;
+    if (is_same_run(path, *earlier, session, error))
+        return 1;
+    cJSON_Delete(*earlier);
+    *earlier = NULL;
+    return 0;
+}
+
+int kvc_resume_is_complete(const cJSON *earlier)
+{
+    const cJSON *finished = cJSON_GetObjectItemCaseSensitive(earlier, "finished");
+    const cJSON *entry;
+
+    if (!cJSON_IsObject(finished) || cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(finished, "interrupted")))
+        return 0;
+    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(earlier, "runs")) {
+        if (is_text(entry, "status", "not run") ||
+            (!is_text(entry, "reason", "") && (is_text(entry, "status", "conforms") || is_text(entry, "status", "findings"))))
+            return 0;
+    }
+    return 1;
+}
+
+const cJSON *kvc_resume_find(const cJSON *earlier, const char *target, const char *version, const char *variant,
+                             const char *contract)
+{
+    const cJSON *entry;
+
+    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(earlier, "runs")) {
+        /* A reason says why the variant was not run to its end. */
+        if (is_text(entry, "target", target) && is_text(entry, "version", version) && is_text(entry, "variant", variant) &&
+            is_text(entry, "contract", contract) &&
+            is_text(entry, "reason", "") &&
+            (is_text(entry, "status", "conforms") || is_text(entry, "status", "findings")))
+            return entry;
+    }
+    return NULL;
+}
