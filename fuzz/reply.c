@@ -14,43 +14,47 @@ enum { SEQUENCES = 2, DETAIL_SIZE = 1 << 16 };
 static const char *const variants[] = {"full", "window", "fixed", "hybrid", "running", "layers", "blocks", "recurrent", NULL};
 
 /* One sequence after the other, as a process driver shows them, and the detail of what fails. */
-static void judge_reply(kvc_judge *judge, const kvc_batch *batch, const kvc_reply *reply, const uint8_t *data, char *detail)
+static void judge_reply(kvc_judge *judge, kvc_reply *reply, const uint8_t *data, char *detail)
 {
     kvc_observation *seen = calloc(1, sizeof *seen);
-    const cJSON *sequence;
-    size_t used = 0;
-    size_t at = 0;
+    size_t left = SIZE_MAX;
+    kvc_error error = {""};
+    int next;
 
     if (seen == NULL)
         abort();
-    cJSON_ArrayForEach(sequence, reply->results) {
-        const cJSON *item;
-        int step = 0;
-        int left = 0;
-        KVC_MUST(kvc_judge_start(judge, batch->plan, NULL));
-        cJSON_ArrayForEach(item, sequence) {
-            const kvc_op *op = &batch->sequence[at].op[step++];
-            kvc_failure failure;
-            kvc_error error = {""};
-            if (!kvc_reply_step(reply, item, data, &used, seen, &error)) {
-                KVC_MUST(error.text[0] != '\0');
-                free(seen);
-                return;
-            }
-            KVC_MUST(used <= reply->bytes);
-            if (!left && kvc_judge_step(judge, op, seen, &failure) == 1) {
-                KVC_MUST(failure.law < KVC_LAWS);
-                kvc_detail_write(judge, op, seen, &failure, detail, DETAIL_SIZE);
-                KVC_MUST(strlen(detail) < DETAIL_SIZE);
-                left = 1;
-            }
+    while ((next = kvc_reply_next(reply, data, seen, &error)) > 0) {
+        const kvc_op *op = &reply->batch->sequence[reply->sequence].op[reply->step];
+        kvc_failure failure;
+        KVC_MUST(reply->used <= reply->bytes);
+        if (reply->step == 0)
+            KVC_MUST(kvc_judge_start(judge, reply->batch->plan, NULL));
+        if (left != reply->sequence && kvc_judge_step(judge, op, seen, &failure) == 1) {
+            KVC_MUST(failure.law < KVC_LAWS);
+            kvc_detail_write(judge, op, seen, &failure, detail, DETAIL_SIZE);
+            KVC_MUST(strlen(detail) < DETAIL_SIZE);
+            left = reply->sequence;
         }
-        at++;
     }
+    KVC_MUST((next < 0) == (error.text[0] != '\0'));
     free(seen);
 }
 
-static void run_reply(const char *variant, cJSON *json, const uint8_t *data, size_t size)
+/* What the process has sent before. */
+static void fill_table(kvc_reply_table *table, const kvc_batch *batch)
+{
+    char line[] = "{\"id\":1,\"bytes\":0,\"tensors\":[[\"keys\",\"float32\",[1,1,1,8]],[\"values\",\"float32\",[1,1,1,8]]],\"results\":[]}";
+    kvc_error error = {""};
+    kvc_reply reply;
+    cJSON *json;
+    char *results;
+
+    KVC_MUST(kvc_reply_parse(line, sizeof line - 1, 1, &json, &results, &error));
+    KVC_MUST(kvc_reply_open(json, results, batch, table, &reply, &error));
+    kvc_reply_clear(&reply);
+}
+
+static void run_reply(const char *variant, cJSON *json, char *results, const uint8_t *data, size_t size)
 {
     static const kvc_sequence sequence[SEQUENCES] = {
         {.count = 4,
@@ -64,7 +68,7 @@ static void run_reply(const char *variant, cJSON *json, const uint8_t *data, siz
     kvc_params params;
     kvc_plan *plan = malloc(sizeof *plan);
     kvc_batch batch = {plan, SEQUENCES, sequence, NULL};
-    kvc_names names = {0};
+    kvc_reply_table table = {0};
     kvc_judge *judge = kvc_judge_open();
     char *detail = malloc(DETAIL_SIZE);
     kvc_reply reply;
@@ -77,12 +81,13 @@ static void run_reply(const char *variant, cJSON *json, const uint8_t *data, siz
     params = kvc_choice_smallest(&choice);
     params.watch = 1;
     KVC_MUST(kvc_plan_make(catalogue, contract, spec, variant, &params, plan, &error));
-    if (!kvc_reply_open(json, &batch, &names, &reply, &error))
+    fill_table(&table, &batch);
+    if (!kvc_reply_open(json, results, &batch, &table, &reply, &error))
         KVC_MUST(error.text[0] != '\0');
     else if (reply.bytes <= size)
-        judge_reply(judge, &batch, &reply, data, detail);
+        judge_reply(judge, &reply, data, detail);
     kvc_reply_clear(&reply);
-    kvc_names_clear(&names);
+    kvc_reply_table_clear(&table);
     kvc_judge_close(judge);
     free(detail);
     free(plan);
@@ -93,6 +98,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t *end;
     kvc_error error = {""};
     cJSON *json;
+    char *results;
+    char *line;
     uint8_t *raw;
     size_t length;
     size_t rest;
@@ -101,16 +108,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     length = (size_t)(end - data) - (end > data);
     rest = size - (size_t)(end - data) - 1;
-    if (!kvc_reply_parse((const char *)data + (end > data), length, 1, &json, &error)) {
-        KVC_MUST(error.text[0] != '\0');
-        return 0;
-    }
-    (void)kvc_reply_check_hello(json, &error);
+    line = malloc(length + 1);
     raw = malloc(rest > 0 ? rest : 1);
-    if (raw == NULL)
+    if (line == NULL || raw == NULL)
         abort();
+    memcpy(line, data + (end > data), length);
+    line[length] = '\0';
     memcpy(raw, end + 1, rest);
-    run_reply(variants[data[0] % (sizeof variants / sizeof variants[0] - 1)], json, raw, rest);
+    if (kvc_reply_parse(line, length, 1, &json, &results, &error)) {
+        (void)kvc_reply_check_hello(json, &error);
+        run_reply(variants[data[0] % (sizeof variants / sizeof variants[0] - 1)], json, results, raw, rest);
+    } else {
+        KVC_MUST(error.text[0] != '\0');
+    }
+    free(line);
     free(raw);
     return 0;
 }

@@ -45,13 +45,16 @@ def main() -> None:
     """The command."""
     tree, folder = Path(sys.argv[1]), Path(sys.argv[2])
     sys.path.insert(0, str(tree / "tests" / "adapters"))
-    from broken import RUN  # noqa: PLC0415
+    from broken import RUN, change  # noqa: PLC0415
     from full_attention import Adapter  # noqa: PLC0415
 
     seeds: dict[str, dict[str, bytes]] = {"reply": {}, "case": {}, "options": {}, "values": {"zero": bytes(40)}}
     good = Adapter().reply(REQUEST)
     seeds["reply"]["good"] = b"0" + good
     seeds["reply"]["hello"] = b"0" + Adapter().reply({"id": 1, "request": "hello"})
+    # The tensors that an earlier reply described, and bytes that are as they were.
+    seeds["reply"]["known"] = b"0" + change(good, lambda fields: fields.update(known=2))
+    seeds["reply"]["as_before"] = b"0" + change(good, lambda fields: fields["results"][0][2].__setitem__(5, [[2, -1]]))
     for variant in range(1, 8):
         seeds["reply"][f"other{variant}"] = str(variant).encode() + good
     for name, fault in RUN.items():

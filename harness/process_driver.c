@@ -15,7 +15,8 @@ typedef struct process_driver {
     int64_t batch_id[KVC_BATCHES_IN_FLIGHT];
     int batches;
     int answered; /* the process has answered once: it is up */
-    kvc_names names;
+    kvc_reply_table table;
+    kvc_reply reply; /* while a batch is collected */
     kvc_observation observation;
 } process_driver;
 
@@ -24,6 +25,7 @@ static int start(process_driver *self, kvc_error *error)
     if (self->channel != NULL)
         return 1;
     self->answered = 0;
+    kvc_reply_table_restart(&self->table);
     self->channel = kvc_channel_open(self->options, error);
     return self->channel != NULL;
 }
@@ -47,7 +49,7 @@ static kvc_drive send_line(process_driver *self, char *line, kvc_error *error)
     return stop(self, KVC_DRIVE_BAD);
 }
 
-static kvc_drive receive(process_driver *self, int64_t id, cJSON **json, kvc_error *error)
+static kvc_drive receive(process_driver *self, int64_t id, cJSON **json, char **results, kvc_error *error)
 {
     char *line;
     size_t length;
@@ -56,7 +58,7 @@ static kvc_drive receive(process_driver *self, int64_t id, cJSON **json, kvc_err
                                                            : self->options->start_timeout_ms,
                                             &line, &length, error);
 
-    if (drive == KVC_DROVE && !kvc_reply_parse(line, length, id, json, error))
+    if (drive == KVC_DROVE && !kvc_reply_parse(line, length, id, json, results, error))
         drive = KVC_DRIVE_BAD;
     if (drive != KVC_DROVE)
         return stop(self, drive);
@@ -73,7 +75,7 @@ static kvc_drive greet(process_driver *self, cJSON **out, kvc_error *error)
         return KVC_DRIVE_BAD;
     drive = send_line(self, kvc_request_hello(id), error);
     if (drive == KVC_DROVE)
-        drive = receive(self, id, out, error);
+        drive = receive(self, id, out, NULL, error);
     if (drive == KVC_DROVE && !kvc_reply_check_hello(*out, error)) {
         cJSON_Delete(*out);
         *out = NULL;
@@ -122,31 +124,17 @@ static kvc_drive submit(kvc_driver *driver, const kvc_batch *batch, kvc_error *e
     return drive;
 }
 
-static int show_steps(process_driver *self, const kvc_batch *batch, const kvc_reply *reply, const uint8_t *data,
-                      kvc_step_function step, void *context, kvc_error *error)
+static int show_steps(process_driver *self, kvc_reply *reply, const uint8_t *data, kvc_step_function step, void *context,
+                      kvc_error *error)
 {
-    const cJSON *sequence;
-    size_t at = 0;
-    size_t used = 0;
+    size_t left = SIZE_MAX; /* the sequence that is left */
+    int next;
 
-    cJSON_ArrayForEach(sequence, reply->results) {
-        const cJSON *item;
-        int number = 0;
-        int left = 0;
-        cJSON_ArrayForEach(item, sequence) {
-            if (!kvc_reply_step(reply, item, data, &used, &self->observation, error))
-                return 0;
-            if (!left)
-                left = step(context, at, number, &self->observation);
-            number++;
-        }
-        at++;
+    while ((next = kvc_reply_next(reply, data, &self->observation, error)) > 0) {
+        if (left != reply->sequence && step(context, reply->sequence, reply->step, &self->observation))
+            left = reply->sequence;
     }
-    if (at != batch->count || used != reply->bytes) {
-        kvc_error_set(error, "adapter's reply: field \"bytes\": %zu, the steps speak of %zu", reply->bytes, used);
-        return 0;
-    }
-    return 1;
+    return next == 0;
 }
 
 static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *context, kvc_error *error)
@@ -155,7 +143,8 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
     kvc_batch batch = self->batch[0];
     int64_t id = self->batch_id[0];
     cJSON *json = NULL;
-    kvc_reply reply;
+    char *results = NULL;
+    kvc_reply *reply = &self->reply;
     const uint8_t *data = NULL;
     kvc_drive drive;
 
@@ -163,20 +152,20 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
         kvc_error_set(error, "no batch in flight");
         return KVC_DRIVE_BAD;
     }
-    drive = receive(self, id, &json, error);
+    drive = receive(self, id, &json, &results, error);
     if (drive != KVC_DROVE)
         return drive;
     self->batches--;
     memmove(self->batch, self->batch + 1, (size_t)self->batches * sizeof batch);
     memmove(self->batch_id, self->batch_id + 1, (size_t)self->batches * sizeof id);
-    if (!kvc_reply_open(json, &batch, &self->names, &reply, error)) {
+    if (!kvc_reply_open(json, results, &batch, &self->table, reply, error)) {
         drive = KVC_DRIVE_BAD;
     } else {
-        drive = kvc_channel_read_bytes(self->channel, reply.bytes, self->options->timeout_ms, &data, error);
-        if (drive == KVC_DROVE && !show_steps(self, &batch, &reply, data, step, context, error))
+        drive = kvc_channel_read_bytes(self->channel, reply->bytes, self->options->timeout_ms, &data, error);
+        if (drive == KVC_DROVE && !show_steps(self, reply, data, step, context, error))
             drive = KVC_DRIVE_BAD;
     }
-    kvc_reply_clear(&reply);
+    kvc_reply_clear(reply);
     return drive == KVC_DROVE ? KVC_DROVE : stop(self, drive);
 }
 
@@ -193,7 +182,7 @@ static kvc_drive script(kvc_driver *driver, const char *request, char **out, kvc
     id = self->next_id++;
     drive = send_line(self, kvc_request_script(id, request), error);
     if (drive == KVC_DROVE)
-        drive = receive(self, id, &json, error);
+        drive = receive(self, id, &json, NULL, error);
     if (drive != KVC_DROVE)
         return drive;
     text = cJSON_GetObjectItemCaseSensitive(json, "script");
@@ -211,7 +200,7 @@ static void close_driver(kvc_driver *driver)
     process_driver *self = (process_driver *)driver;
 
     kvc_channel_close(self->channel);
-    kvc_names_clear(&self->names);
+    kvc_reply_table_clear(&self->table);
     free(self);
 }
 

@@ -32,14 +32,39 @@ void kvc_names_clear(kvc_names *names);
 /* The kept copy of `name`; NULL when there are too many or memory is short. */
 const char *kvc_names_keep(kvc_names *names, const char *name);
 
-/* A reply to `run`, checked in everything but its raw data. */
-typedef struct kvc_reply {
-    cJSON *json; /* owned */
-    int tensors;
+/* What is kept from one reply of a process to the next. */
+typedef struct kvc_reply_table {
+    kvc_names names;
     kvc_reply_tensor *tensor; /* owned */
-    const cJSON *results;
-    const cJSON *errors;
+    int count;
+    int room;
+} kvc_reply_table;
+/* Forgets the tensors: a process that is started anew has sent none. Names are kept. */
+void kvc_reply_table_restart(kvc_reply_table *table);
+void kvc_reply_table_clear(kvc_reply_table *table);
+
+/* One tensor of the step before. */
+typedef struct kvc_reply_shown {
+    int index; /* into the table */
+    const uint8_t *data;
+} kvc_reply_shown;
+
+/* A reply to `run`, checked in everything but its steps and raw data. */
+typedef struct kvc_reply {
+    cJSON *json;   /* owned; without its results */
+    char *results; /* owned; their text */
+    const kvc_batch *batch;
+    const kvc_reply_table *table;
+    const cJSON **error; /* owned; each an array of kind and text */
+    int errors;
     size_t bytes;
+    /* While steps are read. */
+    const char *at;
+    size_t used; /* bytes of raw data */
+    size_t sequence;
+    int step; /* of that sequence, -1 before the first */
+    int shown;
+    kvc_reply_shown before[KVC_TENSORS_MAX]; /* what the step before showed */
 } kvc_reply;
 
 /* A request as one line with its newline. The caller frees it. NULL when memory is short. */
@@ -48,18 +73,24 @@ char *kvc_request_run(int64_t id, const kvc_batch *batch);
 /* `fields` is a JSON object whose fields are taken over. */
 char *kvc_request_script(int64_t id, const char *fields);
 
-/* Any reply: the id must match, and "error" becomes *error (KVC_DRIVE_BAD). The caller frees *json. */
-int kvc_reply_parse(const char *line, size_t length, int64_t id, cJSON **json, kvc_error *error);
+/*
+ * Any reply: the id must match, and "error" becomes *error. Where `results` is not NULL the text of the field of that name goes there
+ * instead of into *json, and the line is changed. The caller frees both.
+ */
+int kvc_reply_parse(char *line, size_t length, int64_t id, cJSON **json, char **results, kvc_error *error);
 /* Checks a reply to `hello`. */
 int kvc_reply_check_hello(const cJSON *json, kvc_error *error);
-/* Checks a reply to `run` of this batch. Takes `json` over. Free with kvc_reply_clear, also after a failure. */
-int kvc_reply_open(cJSON *json, const kvc_batch *batch, kvc_names *names, kvc_reply *reply, kvc_error *error);
+/*
+ * Checks a reply to `run` of this batch, which must live as long. Takes `json` and `results` over and adds to the table. Free with
+ * kvc_reply_clear, also after a failure.
+ */
+int kvc_reply_open(cJSON *json, char *results, const kvc_batch *batch, kvc_reply_table *table, kvc_reply *reply, kvc_error *error);
 void kvc_reply_clear(kvc_reply *reply);
 /*
- * Reads one step. *used is the offset into the raw data and moves on. Everything set in *out points into the reply, the names
- * and the data. Returns 1, or 0 with *error set.
+ * Reads the next step, that of reply->sequence and reply->step, out of reply->results and `data` of reply->bytes. Everything set in
+ * *out points into the reply, the table and the data. Returns 1, 0 when all steps of the batch were read and all data belongs to
+ * them, or -1 with *error set.
  */
-int kvc_reply_step(const kvc_reply *reply, const cJSON *step, const uint8_t *data, size_t *used, kvc_observation *out,
-                   kvc_error *error);
+int kvc_reply_next(kvc_reply *reply, const uint8_t *data, kvc_observation *out, kvc_error *error);
 
 #endif

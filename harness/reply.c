@@ -1,4 +1,4 @@
-/* Reading replies. Nothing in them is trusted. */
+/* Reading replies, all but their steps. Nothing in them is trusted. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,38 +42,136 @@ const char *kvc_names_keep(kvc_names *names, const char *name)
     return names->name[names->count++];
 }
 
-int kvc_reply_parse(const char *line, size_t length, int64_t id, cJSON **out, kvc_error *error)
+void kvc_reply_table_restart(kvc_reply_table *table)
 {
-    cJSON *json;
+    table->count = 0;
+}
+
+void kvc_reply_table_clear(kvc_reply_table *table)
+{
+    kvc_names_clear(&table->names);
+    free(table->tensor);
+    memset(table, 0, sizeof *table);
+}
+
+/* Behind the JSON value that begins at `at`, or NULL where none ends before `end`. Says nothing about what is in it. */
+static char *skip_value(char *at, const char *end)
+{
+    int depth = 0;
+
+    for (; at < end; at++) {
+        if (*at == '"') {
+            for (at++; at < end && *at != '"'; at++)
+                at += *at == '\\';
+            if (at >= end)
+                return NULL;
+        } else if (*at == '[' || *at == '{') {
+            if (++depth > KVC_JSON_DEPTH_MAX)
+                return NULL;
+        } else if (*at == ']' || *at == '}') {
+            if (depth == 0)
+                return at;
+            depth--;
+        } else if (*at == ',' && depth == 0) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+/* The array in the field `results` of an object, or NULL: then the reader of JSON says what is wrong, if anything is. */
+static char *find_results(char *line, size_t length, char **behind)
+{
+    static const char key[] = "\"results\"";
+    const char *end = line + length;
+    char *at = line + strspn(line, " \t");
+
+    if (at >= end || *at != '{')
+        return NULL;
+    for (at++; at < end; at++) {
+        char *value;
+        at += strspn(at, " \t\r");
+        value = at;
+        if (strncmp(at, key, sizeof key - 1) == 0) {
+            value += sizeof key - 1;
+            value += strspn(value, " \t\r");
+            if (*value == ':') {
+                value++;
+                value += strspn(value, " \t\r");
+            }
+        }
+        at = skip_value(at, end);
+        if (at != NULL && value < at && *value == '[') {
+            *behind = at;
+            return value;
+        }
+        if (at == NULL || *at != ',')
+            return NULL;
+    }
+    return NULL;
+}
+
+/* Takes the results out of the line: they are by far the most of it, and read without a tree. */
+static int take_results(char *line, size_t length, char **results, kvc_error *error)
+{
+    char *behind;
+    char *at = memchr(line, '\0', length) == NULL ? find_results(line, length, &behind) : NULL;
+
+    *results = NULL;
+    if (at == NULL)
+        return 1;
+    *results = malloc((size_t)(behind - at) + 1);
+    if (*results == NULL) {
+        kvc_error_set(error, "not enough memory");
+        return 0;
+    }
+    memcpy(*results, at, (size_t)(behind - at));
+    (*results)[behind - at] = '\0';
+    /* Blanks, so that what is said of the rest speaks of the right byte. */
+    memset(at, ' ', (size_t)(behind - at));
+    at[0] = '[';
+    at[1] = ']';
+    return 1;
+}
+
+static int check_message(const cJSON *json, int64_t id, kvc_error *error)
+{
     const cJSON *text;
     int64_t got;
 
-    *out = NULL;
-    if (!kvc_json_parse(line, length, where, &json, error))
-        return 0;
     if (!cJSON_IsObject(json)) {
         kvc_error_set(error, "%s: expected an object", where);
-        cJSON_Delete(json);
         return 0;
     }
-    if (!kvc_json_integer(cJSON_GetObjectItemCaseSensitive(json, "id"), where, "id", 0, ID_MAX, &got, error)) {
-        cJSON_Delete(json);
+    if (!kvc_json_integer(cJSON_GetObjectItemCaseSensitive(json, "id"), where, "id", 0, ID_MAX, &got, error))
         return 0;
-    }
     if (got != id) {
         kvc_error_set(error, "%s: field \"id\": %lld, expected %lld", where, (long long)got, (long long)id);
-        cJSON_Delete(json);
         return 0;
     }
     text = cJSON_GetObjectItemCaseSensitive(json, "error");
     if (text != NULL) {
         kvc_error_set(error, "the adapter says: %.500s",
                       cJSON_IsString(text) ? text->valuestring : "(an error that is no text)");
-        cJSON_Delete(json);
         return 0;
     }
-    *out = json;
     return 1;
+}
+
+int kvc_reply_parse(char *line, size_t length, int64_t id, cJSON **out, char **results, kvc_error *error)
+{
+    *out = NULL;
+    if (results != NULL && !take_results(line, length, results, error))
+        return 0;
+    if (kvc_json_parse(line, length, where, out, error) && check_message(*out, id, error))
+        return 1;
+    cJSON_Delete(*out);
+    *out = NULL;
+    if (results != NULL) {
+        free(*results);
+        *results = NULL;
+    }
+    return 0;
 }
 
 int kvc_reply_check_hello(const cJSON *json, kvc_error *error)
@@ -164,61 +262,91 @@ static int read_tensor(const cJSON *json, kvc_names *names, kvc_reply_tensor *ou
 
 static int read_errors(kvc_reply *reply, kvc_error *error)
 {
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(reply->json, "errors");
     const cJSON *item;
 
-    reply->errors = cJSON_GetObjectItemCaseSensitive(reply->json, "errors");
-    if (reply->errors == NULL)
+    if (list == NULL)
         return 1;
-    if (!cJSON_IsArray(reply->errors)) {
+    if (!cJSON_IsArray(list)) {
         kvc_error_set(error, "%s: field \"errors\": expected an array of [kind, text]", where);
         return 0;
     }
-    cJSON_ArrayForEach(item, reply->errors) {
-        if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) != 2 || !cJSON_IsString(cJSON_GetArrayItem(item, 0)) ||
-            !cJSON_IsString(cJSON_GetArrayItem(item, 1))) {
-            kvc_error_set(error, "%s: field \"errors\": expected an array of [kind, text]", where);
-            return 0;
-        }
-    }
-    return 1;
-}
-
-int kvc_reply_open(cJSON *json, const kvc_batch *batch, kvc_names *names, kvc_reply *reply, kvc_error *error)
-{
-    const cJSON *list;
-    const cJSON *item;
-    int64_t bytes;
-    size_t at = 0;
-
-    memset(reply, 0, sizeof *reply);
-    reply->json = json;
-    if (!kvc_json_integer(cJSON_GetObjectItemCaseSensitive(json, "bytes"), where, "bytes", 0, KVC_REPLY_DATA_MAX,
-                          &bytes, error) ||
-        !kvc_json_array(json, where, "tensors", KVC_REPLY_TENSORS_MAX, &list, error) || !read_errors(reply, error))
-        return 0;
-    reply->bytes = (size_t)bytes;
-    reply->tensor = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *reply->tensor);
-    if (reply->tensor == NULL) {
+    reply->error = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *reply->error);
+    if (reply->error == NULL) {
         kvc_error_set(error, "not enough memory");
         return 0;
     }
     cJSON_ArrayForEach(item, list) {
-        if (!read_tensor(item, names, &reply->tensor[reply->tensors], error))
-            return 0;
-        reply->tensors++;
-    }
-    if (!kvc_json_array(json, where, "results", (int)batch->count, &reply->results, error))
-        return 0;
-    cJSON_ArrayForEach(item, reply->results) {
-        if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) != batch->sequence[at].count) {
-            kvc_error_set(error, "%s: field \"results\": sequence %zu: expected %d steps", where, at,
-                          (int)batch->sequence[at].count);
+        if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) != 2 || !cJSON_IsString(item->child) ||
+            !cJSON_IsString(item->child->next)) {
+            kvc_error_set(error, "%s: field \"errors\": expected an array of [kind, text]", where);
             return 0;
         }
-        at++;
+        reply->error[reply->errors++] = item;
     }
-    if (at != batch->count) {
-        kvc_error_set(error, "%s: field \"results\": %zu sequences, expected %zu", where, at, batch->count);
+    return 1;
+}
+
+/* Adds the tensors of a reply to those that it keeps of the replies before. */
+static int read_tensors(const cJSON *json, kvc_reply_table *table, kvc_error *error)
+{
+    const cJSON *known = cJSON_GetObjectItemCaseSensitive(json, "known");
+    const cJSON *list;
+    const cJSON *item;
+    int64_t kept = 0;
+    int need;
+
+    if ((known != NULL && !kvc_json_integer(known, where, "known", 0, table->count, &kept, error)) ||
+        !kvc_json_array(json, where, "tensors", KVC_REPLY_TENSORS_MAX - (int)kept, &list, error))
+        return 0;
+    table->count = (int)kept;
+    need = table->count + cJSON_GetArraySize(list);
+    if (need > table->room) {
+        int room = 2 * need;
+        kvc_reply_tensor *larger = realloc(table->tensor, (size_t)room * sizeof *larger);
+        if (larger == NULL) {
+            kvc_error_set(error, "not enough memory");
+            return 0;
+        }
+        table->tensor = larger;
+        table->room = room;
+    }
+    cJSON_ArrayForEach(item, list) {
+        memset(&table->tensor[table->count], 0, sizeof *table->tensor);
+        if (!read_tensor(item, &table->names, &table->tensor[table->count], error))
+            return 0;
+        table->count++;
+    }
+    return 1;
+}
+
+int kvc_reply_open(cJSON *json, char *results, const kvc_batch *batch, kvc_reply_table *table, kvc_reply *reply,
+                   kvc_error *error)
+{
+    const cJSON *item;
+    int64_t bytes;
+    int times = 0;
+
+    reply->json = json;
+    reply->results = results;
+    reply->batch = batch;
+    reply->table = table;
+    reply->error = NULL;
+    reply->errors = 0;
+    reply->at = results;
+    reply->used = 0;
+    reply->sequence = 0;
+    reply->step = -1;
+    reply->shown = 0;
+    if (!kvc_json_integer(cJSON_GetObjectItemCaseSensitive(json, "bytes"), where, "bytes", 0, KVC_REPLY_DATA_MAX,
+                          &bytes, error) ||
+        !read_tensors(json, table, error) || !read_errors(reply, error))
+        return 0;
+    reply->bytes = (size_t)bytes;
+    for (item = json->child; item != NULL; item = item->next)
+        times += strcmp(item->string, "results") == 0;
+    if (results == NULL || times != 1) {
+        kvc_error_set(error, "%s: field \"results\": expected one array of %zu sequences", where, batch->count);
         return 0;
     }
     return 1;
@@ -226,183 +354,10 @@ int kvc_reply_open(cJSON *json, const kvc_batch *batch, kvc_names *names, kvc_re
 
 void kvc_reply_clear(kvc_reply *reply)
 {
-    free(reply->tensor);
+    free(reply->error);
+    free(reply->results);
     cJSON_Delete(reply->json);
-    memset(reply, 0, sizeof *reply);
-}
-
-/* Integers or null, one for each layer. */
-static int read_layers(const cJSON *list, const char *field, int64_t *out, int *layers, kvc_error *error)
-{
-    const cJSON *item;
-    int count = 0;
-
-    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > KVC_LAYERS_MAX) {
-        kvc_error_set(error, "%s: step: %s: expected an array of at most %d", where, field, KVC_LAYERS_MAX);
-        return 0;
-    }
-    cJSON_ArrayForEach(item, list) {
-        out[count] = KVC_ABSENT;
-        if (!cJSON_IsNull(item) &&
-            !kvc_json_integer(item, where, field, -((int64_t)1 << 53), (int64_t)1 << 53, &out[count], error))
-            return 0;
-        count++;
-    }
-    for (int at = count; at < KVC_LAYERS_MAX; at++)
-        out[at] = KVC_ABSENT;
-    if (count > *layers)
-        *layers = count;
-    return 1;
-}
-
-static int read_masks(const cJSON *list, kvc_observation *out, kvc_error *error)
-{
-    const cJSON *item;
-    int count = 0;
-
-    for (int at = 0; at < KVC_LAYERS_MAX; at++)
-        out->mask_length[at] = out->mask_offset[at] = KVC_ABSENT;
-    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > KVC_LAYERS_MAX) {
-        kvc_error_set(error, "%s: step: masks: expected an array of at most %d", where, KVC_LAYERS_MAX);
-        return 0;
-    }
-    cJSON_ArrayForEach(item, list) {
-        int64_t limit = (int64_t)1 << 53;
-        if (!cJSON_IsNull(item) &&
-            (!cJSON_IsArray(item) || cJSON_GetArraySize(item) != 2 ||
-             !kvc_json_integer(item->child, where, "masks", -limit, limit, &out->mask_length[count], error) ||
-             !kvc_json_integer(item->child->next, where, "masks", -limit, limit, &out->mask_offset[count], error))) {
-            kvc_error_set(error, "%s: step: masks: expected [length, offset] or null", where);
-            return 0;
-        }
-        count++;
-    }
-    return 1;
-}
-
-static int read_step_tensors(const kvc_reply *reply, const cJSON *list, const uint8_t *data, size_t *used,
-                             kvc_observation *out, kvc_error *error)
-{
-    const cJSON *item;
-
-    out->tensors = 0;
-    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > KVC_TENSORS_MAX) {
-        kvc_error_set(error, "%s: step: tensors: expected an array of at most %d", where, KVC_TENSORS_MAX);
-        return 0;
-    }
-    cJSON_ArrayForEach(item, list) {
-        kvc_tensor *tensor = &out->tensor[out->tensors];
-        const cJSON *number = item;
-        const kvc_reply_tensor *known;
-        int64_t index;
-        int64_t same = -1;
-        if (cJSON_IsArray(item)) {
-            if (cJSON_GetArraySize(item) != 2 ||
-                !kvc_json_integer(item->child->next, where, "tensors", 0, out->tensors - 1, &same, error)) {
-                kvc_error_set(error, "%s: step: tensors: expected [index, an earlier entry]", where);
-                return 0;
-            }
-            number = item->child;
-        }
-        if (!kvc_json_integer(number, where, "tensors", 0, reply->tensors - 1, &index, error))
-            return 0;
-        known = &reply->tensor[index];
-        /* Names are kept once, so that the same name is the same pointer. */
-        for (int at = 0; at < out->tensors; at++) {
-            if (out->tensor[at].name == known->name) {
-                kvc_error_set(error, "%s: step: tensors: \"%s\" is shown twice, expected each tensor once", where,
-                              known->name);
-                return 0;
-            }
-        }
-        tensor->name = known->name;
-        tensor->dtype = known->dtype;
-        tensor->dims = known->dims;
-        tensor->address = 0;
-        memcpy(tensor->shape, known->shape, sizeof tensor->shape);
-        if (same >= 0) {
-            const kvc_tensor *other = &out->tensor[same];
-            if ((uint64_t)kvc_tensor_elements(other) * kvc_dtype_size((kvc_dtype)other->dtype) != known->bytes) {
-                kvc_error_set(error, "%s: step: tensors: \"%s\" shares the bytes of a tensor of another size", where,
-                              known->name);
-                return 0;
-            }
-            tensor->data = other->data;
-        } else {
-            if (known->bytes > reply->bytes - *used) {
-                kvc_error_set(error, "%s: field \"bytes\": %zu, the steps speak of more", where, reply->bytes);
-                return 0;
-            }
-            tensor->data = data + *used;
-            *used += known->bytes;
-        }
-        out->tensors++;
-    }
-    return 1;
-}
-
-static int read_addresses(const cJSON *list, kvc_observation *out, kvc_error *error)
-{
-    const cJSON *item;
-    int at = 0;
-
-    if (list == NULL)
-        return 1;
-    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != out->tensors) {
-        kvc_error_set(error, "%s: step: addresses: expected one for each tensor", where);
-        return 0;
-    }
-    cJSON_ArrayForEach(item, list) {
-        int64_t address;
-        if (!kvc_json_integer(item, where, "addresses", 0, (int64_t)1 << 53, &address, error))
-            return 0;
-        out->tensor[at++].address = (uint64_t)address;
-    }
-    return 1;
-}
-
-static int read_outcome(const kvc_reply *reply, const cJSON *outcome, const cJSON *claim, const cJSON *index,
-                        kvc_observation *out, kvc_error *error)
-{
-    int64_t number;
-
-    if (!kvc_json_integer(outcome, where, "outcome", 0, 1, &number, error))
-        return 0;
-    out->outcome = (int32_t)number;
-    out->claim = -1;
-    if (!cJSON_IsNull(claim)) {
-        if (!kvc_json_integer(claim, where, "claim", 0, 1, &number, error))
-            return 0;
-        out->claim = (int32_t)number;
-    }
-    if (!kvc_json_integer(index, where, "error", -1, reply->errors != NULL ? cJSON_GetArraySize(reply->errors) - 1 : -1,
-                          &number, error))
-        return 0;
-    out->error_kind = out->error_text = "";
-    if (number >= 0) {
-        const cJSON *pair = cJSON_GetArrayItem(reply->errors, (int)number);
-        out->error_kind = pair->child->valuestring;
-        out->error_text = pair->child->next->valuestring;
-    }
-    return 1;
-}
-
-int kvc_reply_step(const kvc_reply *reply, const cJSON *step, const uint8_t *data, size_t *used, kvc_observation *out,
-                   kvc_error *error)
-{
-    const cJSON *field[8] = {NULL};
-    const cJSON *item = cJSON_IsArray(step) ? step->child : NULL;
-    int count = 0;
-
-    for (; item != NULL && count < 8; item = item->next)
-        field[count++] = item;
-    if (count < 7 || item != NULL) {
-        kvc_error_set(error, "%s: step: expected 7 or 8 fields", where);
-        return 0;
-    }
-    out->layers = 0;
-    return read_outcome(reply, field[0], field[4], field[6], out, error) &&
-           read_layers(field[1], "lengths", out->length, &out->layers, error) && read_masks(field[2], out, error) &&
-           read_layers(field[3], "positions", out->position, &out->layers, error) &&
-           read_step_tensors(reply, field[5], data, used, out, error) && read_addresses(field[7], out, error);
+    reply->error = NULL;
+    reply->results = NULL;
+    reply->json = NULL;
 }

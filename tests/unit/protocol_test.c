@@ -2,6 +2,7 @@
 #include "tests/unit/support.h"
 
 #include "harness/protocol.h"
+#include "reference/check.h"
 #include "reference/json.h"
 
 /* A batch of the document's example: [append 3, crop -5] and [append 1] on keys and values of eight channels. */
@@ -9,7 +10,7 @@ typedef struct scene {
     tiny *subject;
     kvc_sequence sequence[2];
     kvc_batch batch;
-    kvc_names names;
+    kvc_reply_table table;
 } scene;
 
 static scene *begin(void) {
@@ -24,7 +25,7 @@ static scene *begin(void) {
 }
 
 static void end(scene *s) {
-    kvc_names_clear(&s->names);
+    kvc_reply_table_clear(&s->table);
     tiny_close(s->subject);
     free(s);
 }
@@ -35,30 +36,42 @@ static const char good_reply[] =
     "\"results\": [[[0, [3], [[3, 0]], [3], null, [0, [1, 0], 2], -1], [1, [null], [], [null], 1, [3], 0]],"
     "[[0, [1], [null], [1], 0, [2, 3], -1, [4096, 0]]]], \"bytes\": 112}";
 
-static kvc_reply open_reply(scene *s, const char *text) {
-    kvc_reply reply;
+/* Parses a copy of the text. */
+static int parse(const char *text, size_t length, int64_t id, cJSON **json, char **results, kvc_error *error) {
+    char *line = malloc(length + 1);
+    int good;
+    cr_assert_not_null(line);
+    memcpy(line, text, length);
+    line[length] = '\0';
+    good = kvc_reply_parse(line, length, id, json, results, error);
+    free(line);
+    return good;
+}
+
+static void open_reply(scene *s, const char *text, kvc_reply *reply) {
     cJSON *json = NULL;
+    char *results = NULL;
     kvc_error error = {""};
-    cr_assert(kvc_reply_parse(text, strlen(text), 7, &json, &error), "%s", error.text);
-    cr_assert(kvc_reply_open(json, &s->batch, &s->names, &reply, &error), "%s", error.text);
-    return reply;
+    cr_assert(parse(text, strlen(text), 7, &json, &results, &error), "%s", error.text);
+    cr_assert(kvc_reply_open(json, results, &s->batch, &s->table, reply, &error), "%s", error.text);
 }
 
 Test(protocol, good_reply) {
     scene *s = begin();
-    kvc_reply reply = open_reply(s, good_reply);
+    kvc_reply reply;
+    open_reply(s, good_reply, &reply);
     kvc_observation *seen = calloc(1, sizeof *seen);
     uint8_t *data = malloc(reply.bytes);
-    size_t used = 0;
     kvc_error error = {""};
     cr_assert(seen != NULL && data != NULL);
     for (size_t at = 0; at < reply.bytes; at++) {
         data[at] = (uint8_t)at;
     }
     cr_expect_eq(reply.bytes, (size_t)112);
-    cr_expect_eq(reply.tensors, 4);
-    const cJSON *step = reply.results->child->child;
-    cr_assert(kvc_reply_step(&reply, step, data, &used, seen, &error), "%s", error.text);
+    cr_expect_eq(s->table.count, 4);
+    cr_assert_eq(kvc_reply_next(&reply, data, seen, &error), 1, "%s", error.text);
+    cr_expect_eq(reply.sequence, (size_t)0);
+    cr_expect_eq(reply.step, 0);
     cr_expect_eq(seen->outcome, 0);
     cr_expect_eq(seen->layers, 1);
     cr_expect_eq(seen->length[0], 3);
@@ -75,8 +88,9 @@ Test(protocol, good_reply) {
     cr_expect_str_eq(seen->tensor[1].name, "returned.keys");
     cr_expect_eq(seen->tensor[2].dtype, KVC_FLOAT16);
     cr_expect_eq(seen->tensor[2].shape[2], 0);
-    cr_expect_eq(used, (size_t)96);
-    cr_assert(kvc_reply_step(&reply, step->next, data, &used, seen, &error), "%s", error.text);
+    cr_expect_eq(reply.used, (size_t)96);
+    cr_assert_eq(kvc_reply_next(&reply, data, seen, &error), 1, "%s", error.text);
+    cr_expect_eq(reply.step, 1);
     cr_expect_eq(seen->outcome, 1);
     cr_expect_eq(seen->length[0], KVC_ABSENT);
     cr_expect_eq(seen->mask_length[0], KVC_ABSENT);
@@ -85,23 +99,65 @@ Test(protocol, good_reply) {
     cr_expect_str_eq(seen->error_text, "no");
     cr_expect_eq(seen->tensor[0].dims, 0);
     cr_expect_eq(seen->tensor[0].data, (const void *)(data + 96));
-    cr_expect_eq(used, (size_t)104);
-    cr_assert(kvc_reply_step(&reply, reply.results->child->next->child, data, &used, seen, &error), "%s", error.text);
+    cr_expect_eq(reply.used, (size_t)104);
+    cr_assert_eq(kvc_reply_next(&reply, data, seen, &error), 1, "%s", error.text);
+    cr_expect_eq(reply.sequence, (size_t)1);
     cr_expect_eq(seen->claim, 0);
     cr_expect_eq(seen->tensor[0].address, (uint64_t)4096);
     cr_expect_eq(seen->tensor[1].address, (uint64_t)0);
-    cr_expect_eq(used, reply.bytes);
+    cr_expect_eq(reply.used, reply.bytes);
+    cr_expect_eq(kvc_reply_next(&reply, data, seen, &error), 0, "%s", error.text);
     free(data);
     free(seen);
     kvc_reply_clear(&reply);
     end(s);
 }
 
+static int read_all(scene *s, const char *text, kvc_error *error);
+
+/* A second reply of the same process: it knows the tensors of the first, and says what is as it was in the step before. */
+Test(protocol, what_is_known) {
+    static const char text[] =
+        " {\"bytes\":104,\"results\" : [ [ [0, [3.0],[],[30e-1],null,[0,3],-1], [0,[3],[],[3],null,[4,[0,-1],[3,-1]],-1] ],"
+        "[[0,[1],[],[1],null,[],-1]]] ,\"id\": 7, \"known\": 4, \"tensors\": [[\"more\", \"int64\", [0]]], \"errors\": []}";
+    scene *s = begin();
+    kvc_reply reply;
+    kvc_observation *seen = calloc(1, sizeof *seen);
+    uint8_t data[104] = {0};
+    kvc_error error = {""};
+    cr_assert_not_null(seen);
+    open_reply(s, good_reply, &reply);
+    kvc_reply_clear(&reply);
+    open_reply(s, text, &reply);
+    cr_expect_eq(s->table.count, 5);
+    cr_assert_eq(kvc_reply_next(&reply, data, seen, &error), 1, "%s", error.text);
+    cr_expect_eq(seen->length[0], 3);
+    cr_expect_eq(seen->position[0], 3);
+    cr_expect_str_eq(seen->tensor[0].name, "keys");
+    cr_assert_eq(kvc_reply_next(&reply, data, seen, &error), 1, "%s", error.text);
+    cr_assert_eq(seen->tensors, 3);
+    cr_expect_str_eq(seen->tensor[0].name, "more");
+    cr_expect_str_eq(seen->tensor[1].name, "keys");
+    cr_expect_eq(seen->tensor[1].shape[2], 3);
+    cr_expect_eq(seen->tensor[1].data, (const void *)data);
+    cr_expect_eq(seen->tensor[2].data, (const void *)(data + 96));
+    cr_assert_eq(kvc_reply_next(&reply, data, seen, &error), 1, "%s", error.text);
+    cr_expect_eq(kvc_reply_next(&reply, data, seen, &error), 0, "%s", error.text);
+    kvc_reply_clear(&reply);
+    kvc_reply_table_restart(&s->table);
+    cr_expect_not(read_all(s, text, &error), "a process that was started anew has sent no tensors");
+    cr_expect_not_null(strstr(error.text, "known"), "%s", error.text);
+    free(seen);
+    end(s);
+}
+
 static void refuse_message(const char *text, size_t length, int64_t id, const char *word) {
     cJSON *json = NULL;
+    char *results = NULL;
     kvc_error error = {""};
-    cr_expect_not(kvc_reply_parse(text, length, id, &json, &error), "%.80s", text);
+    cr_expect_not(parse(text, length, id, &json, &results, &error), "%.80s", text);
     cr_expect_null(json);
+    cr_expect_null(results);
     cr_expect_not_null(strstr(error.text, word), "%.80s: no \"%s\" in: %s", text, word, error.text);
     cr_expect_null(strchr(error.text, '\n'));
 }
@@ -161,47 +217,44 @@ static const char *damaged(const char *from, const char *to) {
     return out;
 }
 
+/* Reads every byte of what is shown: one too many is seen by the sanitizers. */
+static void touch(const kvc_observation *seen) {
+    for (int at = 0; at < seen->tensors; at++) {
+        volatile uint8_t sum = 0;
+        int64_t size = kvc_tensor_elements(&seen->tensor[at]) * (int64_t)kvc_dtype_size((kvc_dtype)seen->tensor[at].dtype);
+        for (int64_t byte = 0; byte < size; byte++) {
+            sum = (uint8_t)(sum + ((const uint8_t *)seen->tensor[at].data)[byte]);
+        }
+    }
+}
+
 /* Opens a damaged reply and reads all of its steps. Returns whether that could be done. */
 static int read_all(scene *s, const char *text, kvc_error *error) {
     kvc_reply reply;
     cJSON *json = NULL;
-    kvc_observation *seen = calloc(1, sizeof *seen);
-    size_t used = 0;
+    char *results = NULL;
+    kvc_observation *seen;
     uint8_t *data = NULL;
-    int good;
+    int next = -1;
     memset(error, 0, sizeof *error);
-    cr_assert_not_null(seen);
-    if (!kvc_reply_parse(text, strlen(text), 7, &json, error)) {
-        free(seen);
+    if (!parse(text, strlen(text), 7, &json, &results, error)) {
         return 0;
     }
-    good = kvc_reply_open(json, &s->batch, &s->names, &reply, error);
-    if (good) {
-        /* Exactly as many bytes as were announced: a step that reads more is seen by the sanitizers. */
+    seen = calloc(1, sizeof *seen);
+    cr_assert_not_null(seen);
+    if (kvc_reply_open(json, results, &s->batch, &s->table, &reply, error)) {
+        /* Exactly as many bytes as were announced. */
         data = calloc(reply.bytes + (reply.bytes == 0), 1);
         cr_assert_not_null(data);
-        for (const cJSON *sequence = reply.results->child; good && sequence != NULL; sequence = sequence->next) {
-            for (const cJSON *step = sequence->child; good && step != NULL; step = step->next) {
-                good = kvc_reply_step(&reply, step, data, &used, seen, error);
-                for (int at = 0; good && at < seen->tensors; at++) {
-                    volatile uint8_t sum = 0;
-                    int64_t size = 1;
-                    for (int axis = 0; axis < seen->tensor[at].dims; axis++) {
-                        size *= seen->tensor[at].shape[axis];
-                    }
-                    size *= (int64_t)kvc_dtype_size((kvc_dtype)seen->tensor[at].dtype);
-                    for (int64_t byte = 0; byte < size; byte++) {
-                        sum = (uint8_t)(sum + ((const uint8_t *)seen->tensor[at].data)[byte]);
-                    }
-                }
-            }
+        while ((next = kvc_reply_next(&reply, data, seen, error)) > 0) {
+            touch(seen);
         }
-        cr_expect_leq(used, reply.bytes);
+        cr_expect_leq(reply.used, reply.bytes);
     }
     kvc_reply_clear(&reply);
     free(data);
     free(seen);
-    return good;
+    return next == 0;
 }
 
 Test(protocol, damaged_replies) {
@@ -288,6 +341,27 @@ Test(protocol, damaged_replies) {
         {"[0, [1, 0], 2], -1", "[0, [1, 0], 2], -2", "error"},
         {"[0, [1, 0], 2], -1", "[0, [1, 0], 2], 1", "error"},
         {"[0, [1, 0], 2], -1", "[0, [1, 0], 2], null", "error"},
+        {"[null], 1, [3], 0]", "[null], 1, [3, [0, 1]], 0]", "earlier entry"},
+        {"[null], 1, [3], 0]", "[null], 1, [3, [0, -2]], 0]", "earlier entry"},
+        {"[[0, [1], [null], [1], 0, [2, 3]", "[[0, [1], [null], [1], 0, [[0, -1], 3]", "as before"},
+        {"[null], 1, [3], 0]", "[null], 1, [[3, -1]], 0]", "as before"},
+        {"\"tensors\": ", "\"known\": 5, \"tensors\": ", "known"},
+        {"\"tensors\": ", "\"known\": -1, \"tensors\": ", "known"},
+        {"\"tensors\": ", "\"known\": null, \"tensors\": ", "known"},
+        {"\"bytes\": 112", "\"bytes\": 112, \"results\": []", "results"},
+        {"\"results\"", "\"\\u0072esults\"", "results"},
+        {"[0, [3], ", "[0, [03], ", "lengths"},
+        {"[0, [3], ", "[0, [+3], ", "lengths"},
+        {"[0, [3], ", "[0, [3.], ", "lengths"},
+        {"[0, [3], ", "[0, [NaN], ", "lengths"},
+        {"[0, [3], ", "[0, [nul], ", "lengths"},
+        {"[0, [3], ", "[0, [3,], ", "lengths"},
+        {"[0, [3], ", "[0, [99999999999999999999999999], ", "lengths"},
+        {"[0, [3], ", "[0 [3], ", "7 or 8"},
+        {"[4096, 0]", "[4096, 0],", "7 or 8"},
+        {"[4096, 0]]]]", "[4096, 0]]], 7]", "more than 2 sequences"},
+        {"[4096, 0]]]]", "[4096, 0]]]] 7", "more than 2 sequences"},
+        {"[4096, 0]]]]", "[4096, 0]], []]]", "1 steps"},
         {"[4096, 0]", "[4096]", "addresses"},
         {"[4096, 0]", "[4096, 0, 0]", "addresses"},
         {"[4096, 0]", "[4096, -1]", "addresses"},
@@ -369,7 +443,7 @@ Test(protocol, hello) {
         const char *place = strstr(good, table[at].from);
         cr_assert_not_null(place);
         (void)snprintf(text, sizeof text, "%.*s%s%s", (int)(place - good), good, table[at].to, place + strlen(table[at].from));
-        if (!kvc_reply_parse(text, strlen(text), 0, &json, &error)) {
+        if (!kvc_reply_parse(text, strlen(text), 0, &json, NULL, &error)) {
             cr_expect(table[at].word != NULL && strstr(error.text, table[at].word) != NULL, "%s", error.text);
             continue;
         }
