@@ -163,7 +163,7 @@ static int run_case(replaying *self, const replay *one)
             ? kvc_catalogue_contract_by_id(catalogue, session->options->contract)
             : kvc_catalogue_contract(catalogue, subject, version, &assumed);
     kvc_bench bench = {self->crew, catalogue, contract, kvc_catalogue_spec(catalogue, subject, item->variant),
-                       item->variant, item->params, 0};
+                       item->variant, item->params, 0, NULL};
     kvc_selection selection = {.seed = 1};
     const char **names = kvc_hello_variants(self->hello);
     kvc_finding finding = {.params = item->params, .sequence = item->sequence};

@@ -20,7 +20,7 @@
 #include "reports/result.h"
 #include "reports/summary.h"
 
-enum { PLUGIN_MEMORY_MB = 1024, PLUGIN_GROWTH_MB = 16, PROOF_PLUGIN = 20000, PROOF_PROCESS = 3000 };
+enum { PLUGIN_MEMORY_MB = 1024, PLUGIN_GROWTH_MB = 16, PROOF_PLUGIN = 20000, PROOF_PROCESS = 3000, DEATHS_PROCESS = 100 };
 
 /* The state of a whole run. */
 typedef struct running {
@@ -205,12 +205,12 @@ static void run_variant(running *self, kvc_crew *crew, const kvc_spec *spec, kvc
 {
     const kvc_session *session = self->session;
     const kvc_options *options = session->options;
-    kvc_explore_options explore = {options->sequences, options->milliseconds, 1};
+    kvc_explore_options explore = {options->sequences, options->milliseconds, 1, in_process ? 0 : DEATHS_PROCESS};
     kvc_error error = {""};
     kvc_selection selection = {.seed = options->seed, .profile = (int32_t)options->profile};
     kvc_exploration exploration;
     kvc_bench bench = {crew, session->catalogue, contract, spec, run->variant, kvc_params_standard(),
-                       in_process ? PROOF_PLUGIN : PROOF_PROCESS};
+                       in_process ? PROOF_PLUGIN : PROOF_PROCESS, NULL};
     kvc_generator *generator =
         kvc_generator_open(session->catalogue, contract, spec, run->variant, run->version, variants, options->seed,
                            options->profile, &error);
@@ -238,6 +238,10 @@ static void run_variant(running *self, kvc_crew *crew, const kvc_spec *spec, kvc
         } else if (result == KVC_CREW_STOPPED) {
             kvc_error_set(&error, "interrupted after %llu sequence%s", (unsigned long long)exploration.sequences,
                           exploration.sequences == 1 ? "" : "s");
+            run->reason = error.text;
+        } else if (exploration.deaths > 0) {
+            kvc_error_set(&error, "given up after %llu sequences: its process had ended %llu times",
+                          (unsigned long long)exploration.sequences, (unsigned long long)exploration.deaths);
             run->reason = error.text;
         }
         if (result != KVC_CREW_DONE && exploration.findings == 0)

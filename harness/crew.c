@@ -38,6 +38,7 @@ struct kvc_crew {
     int chosen;
     int hurry;
     uint64_t earlier; /* sequences of the rounds before, of this choice */
+    uint64_t deaths;  /* cases evaluated that ended their process, of this choice */
     kvc_judge *judge;
 };
 
@@ -340,7 +341,7 @@ kvc_crew_result kvc_crew_choose(kvc_crew *crew, const kvc_selection *selection, 
     crew->generator = generator;
     crew->selection = *selection;
     crew->chosen = 0;
-    crew->earlier = 0;
+    crew->earlier = crew->deaths = 0;
     for (int at = 0; at < crew->options.jobs; at++) {
         member *self = &crew->member[at];
         kvc_crew_result result;
@@ -603,6 +604,8 @@ kvc_crew_result kvc_crew_evaluate(kvc_crew *crew, const kvc_params *params, cons
         }
         memcpy(failed + from, self->shared->failed + from, (size_t)(until - from));
         memcpy(failure + from, self->shared->failure + from, (size_t)(until - from) * sizeof *failure);
+        for (int at = from; at < until + (done < 0); at++)
+            crew->deaths += failed[at] && failure[at].law == KVC_ALIVE;
         from = until;
         if (done < 0) {
             end_member(self);
@@ -610,6 +613,11 @@ kvc_crew_result kvc_crew_evaluate(kvc_crew *crew, const kvc_params *params, cons
         }
     }
     return KVC_CREW_DONE;
+}
+
+uint64_t kvc_crew_deaths(const kvc_crew *crew)
+{
+    return crew->deaths;
 }
 
 kvc_crew_result kvc_crew_detail(kvc_crew *crew, const kvc_params *params, const kvc_sequence *sequence,

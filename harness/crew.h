@@ -50,6 +50,8 @@ uint64_t kvc_crew_begun(const kvc_crew *crew);
 /* Evaluates at most KVC_EVALUATE_MAX cases: failed[i] and failure[i] say what came of sequence[i]. */
 kvc_crew_result kvc_crew_evaluate(kvc_crew *crew, const kvc_params *params, const kvc_sequence *sequence, int count,
                                   uint8_t *failed, kvc_failure *failure, kvc_error *error);
+/* Cases evaluated since the last choice that ended the subject's process. */
+uint64_t kvc_crew_deaths(const kvc_crew *crew);
 /* Detail of a case as JSON text, "" when it did not fail; belongs to the crew until the next call. */
 kvc_crew_result kvc_crew_detail(kvc_crew *crew, const kvc_params *params, const kvc_sequence *sequence,
                                 const char **json, kvc_error *error);

@@ -17,6 +17,8 @@ typedef struct explorer {
     kvc_exploration *out;
     kvc_error *error;
     kvc_exclusions exclusions;
+    kvc_bench own;   /* the bench, with what is known to be deadly */
+    uint64_t deaths; /* in rounds: what was evaluated is counted by the crew */
     kvc_tally *tally; /* of the round */
     kvc_tally *known; /* of all rounds, worked up */
     uint64_t begun;               /* sequences of a round that was broken off */
@@ -29,23 +31,6 @@ void kvc_exploration_clear(kvc_exploration *out)
         kvc_finding_clear(&out->finding[at]);
     free(out->finding);
     memset(out, 0, sizeof *out);
-}
-
-/* All situations that look like this one in outline are left out for the op. */
-static void exclude_outline(uint8_t table[KVC_SITUATIONS], const kvc_failure *failure, const kvc_situation *situation)
-{
-    kvc_failure like = *failure;
-    kvc_situation wanted;
-
-    like.situation = *situation;
-    wanted = kvc_failure_outline(&like);
-    for (int code = 0; code < KVC_SITUATIONS; code++) {
-        kvc_situation outline;
-        kvc_situation_from_code(code, &like.situation);
-        outline = kvc_failure_outline(&like);
-        if (kvc_situation_code(&outline) == kvc_situation_code(&wanted))
-            table[code] = 1;
-    }
 }
 
 /*
@@ -63,7 +48,7 @@ static void exclude_trigger(explorer *self, const kvc_finding *finding)
         /* The hang was seen again and again while the case was made smaller. */
         if (finding->failure.deviation == KVC_HUNG)
             kvc_crew_hurry(self->bench->crew, 1);
-        exclude_outline(self->exclusions.always[finding->failure.op], &finding->failure, &situation);
+        kvc_exclude_outline(self->exclusions.always[finding->failure.op], &finding->failure, &situation);
         return;
     }
     if (finding->params.call != KVC_CALL_POSITION)
@@ -85,7 +70,7 @@ static void exclude_trigger(explorer *self, const kvc_finding *finding)
     }
     kvc_model_close(&model);
     if (kind >= 0 && kind != KVC_RECORD)
-        exclude_outline(self->exclusions.often[kind], &finding->failure, &situation);
+        kvc_exclude_outline(self->exclusions.often[kind], &finding->failure, &situation);
 }
 
 static int compare_entries(const void *left, const void *right)
@@ -123,6 +108,15 @@ static kvc_crew_result look_for_flakes(explorer *self, kvc_finding *finding)
     return KVC_CREW_DONE;
 }
 
+/*
+ * The process ended too often. Each end costs a start, which may take longer than ten thousand ops; counted are ends and not
+ * seconds, so that the result is the same on any machine.
+ */
+static int is_spent(const explorer *self)
+{
+    return self->options->deaths > 0 && self->deaths + kvc_crew_deaths(self->bench->crew) > self->options->deaths;
+}
+
 static kvc_crew_result work_up(explorer *self, const kvc_tally_entry *entry, int16_t *owner)
 {
     kvc_exploration *out = self->out;
@@ -144,7 +138,9 @@ static kvc_crew_result work_up(explorer *self, const kvc_tally_entry *entry, int
         out->lost++;
         return KVC_CREW_DONE;
     }
-    result = kvc_finding_shrink(self->bench, &finding, self->error);
+    /* A spent subject is not killed again only for a smaller case. */
+    result = finding.law == KVC_ALIVE && is_spent(self) ? KVC_CREW_DONE
+                                                        : kvc_finding_shrink(self->bench, &finding, self->error);
     if (!kvc_finding_name(self->bench, &finding, result == KVC_CREW_DONE ? self->error : &ignored) &&
         result == KVC_CREW_DONE)
         result = KVC_CREW_FAILED;
@@ -354,20 +350,38 @@ static kvc_crew_result run_rounds(explorer *self)
     int64_t start = kvc_now_ms();
     kvc_crew_result result = KVC_CREW_DONE;
     uint64_t index = 0;
+    int blocks = 0; /* of which the next round has at most so many; 0: no bound */
 
     while (result == KVC_CREW_DONE && index < self->options->sequences) {
         uint64_t end = kvc_generator_round_end(self->generator, index);
+        uint64_t deaths = self->deaths;
+        uint64_t near = index;
+        for (int at = 0; at < blocks && near < end; at++)
+            near = kvc_generator_block_end(self->generator, near);
+        if (blocks > 0 && near < end)
+            end = near;
         if (end > self->options->sequences)
             end = self->options->sequences;
         result = kvc_crew_range(self->bench->crew, index, end, &self->exclusions, self->tally, &out->coverage,
                                 &out->ops, self->error);
         if (result != KVC_CREW_DONE)
             self->begun = kvc_crew_begun(self->bench->crew);
+        for (int at = 0; at < self->tally->count; at++)
+            self->deaths += self->tally->entry[at].failure.law == KVC_ALIVE ? self->tally->entry[at].failures : 0;
         if (result == KVC_CREW_DONE) {
             index = end;
             out->sequences = index;
             result = work_up_round(self);
             exclude_deadly(self);
+        }
+        /* What ends the process is known only after its round, and till then it costs every block a start: so begin small. */
+        if (self->options->deaths > 0 && self->deaths > deaths)
+            blocks = 1;
+        else if (blocks > 0)
+            blocks = blocks < KVC_ROUND / KVC_BLOCK ? 2 * blocks : 0;
+        if (result == KVC_CREW_DONE && is_spent(self) && index < self->options->sequences) {
+            out->deaths = self->deaths + kvc_crew_deaths(self->bench->crew);
+            break;
         }
         if (self->options->milliseconds > 0 && kvc_now_ms() - start >= self->options->milliseconds)
             break;
@@ -454,7 +468,10 @@ kvc_crew_result kvc_explore(const kvc_bench *bench, kvc_generator *generator, co
     if (self == NULL || self->tally == NULL || self->known == NULL || out->finding == NULL) {
         kvc_error_set(error, "not enough memory");
     } else {
-        self->bench = bench;
+        self->own = *bench;
+        if (options->deaths > 0)
+            self->own.deadly = &self->exclusions;
+        self->bench = &self->own;
         self->generator = generator;
         self->options = options;
         self->out = out;

@@ -12,6 +12,7 @@ typedef struct kvc_explore_options {
     uint64_t sequences; /* how many to run; UINT64_MAX when only time bounds it */
     int64_t milliseconds; /* ends after the round in which it passes; 0: no bound */
     int scripts; /* ask the adapter for stand-alone programs */
+    uint64_t deaths; /* gives the variant up after the round in which its process has ended more often; 0: no bound */
 } kvc_explore_options;
 
 typedef struct kvc_exploration {
@@ -22,6 +23,7 @@ typedef struct kvc_exploration {
     int64_t milliseconds;
     int lost; /* kinds of failure that found no room */
     int interrupted;
+    uint64_t deaths; /* how often the process ended, when the variant was given up for that; otherwise 0 */
     kvc_coverage coverage;
     int findings;
     kvc_finding *finding; /* owned, KVC_FINDINGS_MAX places */

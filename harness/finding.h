@@ -33,6 +33,7 @@ typedef struct kvc_bench {
     const char *variant;
     kvc_params smallest;
     uint64_t prove_limit; /* sequences that a proof may run */
+    const kvc_exclusions *deadly; /* what is known to end a process that is slow to start, not to be tried; NULL: nothing */
 } kvc_bench;
 
 /* Makes the case smaller while it fails in the same way; then proves that nothing smaller does, or says that it could not. */

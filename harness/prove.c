@@ -19,6 +19,7 @@ typedef struct prover {
     uint64_t nodes;
     uint64_t tried;
     int complete;
+    int skipped; /* what is known to end the process was left out */
     int found; /* a smaller case was found: it is the finding's now */
     int count; /* cases that wait to be run */
     kvc_sequence *waiting;
@@ -136,6 +137,11 @@ static void extend(prover *self, kvc_sequence *sequence, kvc_model *model, int l
         kvc_model_expect(model, op, &expectation);
         if (expectation.unspecified)
             continue;
+        if (!last && self->bench->deadly != NULL &&
+            self->bench->deadly->always[op->kind][kvc_situation_code(&expectation.situation)]) {
+            self->skipped = 1;
+            continue;
+        }
         sequence->op[sequence->count++] = *op;
         if (last) {
             kvc_failure here = self->finding->failure;
@@ -180,6 +186,7 @@ static void prove_once(prover *self)
     self->situation = kvc_situation_code(&outline);
     self->choices = self->count = self->found = 0;
     self->complete = 1;
+    self->skipped = 0;
     self->nodes = 0;
     if (!kvc_plan_make(self->bench->catalogue, self->bench->contract, self->bench->spec, self->bench->variant,
                        &self->finding->params, &self->plan, self->error) ||
@@ -214,7 +221,7 @@ kvc_crew_result kvc_finding_prove(const kvc_bench *bench, kvc_finding *finding, 
     do
         prove_once(self);
     while (self->found && self->result == KVC_CREW_DONE);
-    finding->proved = self->complete && self->result == KVC_CREW_DONE;
+    finding->proved = self->complete && !self->skipped && self->result == KVC_CREW_DONE;
     finding->smaller_tried = self->tried;
     result = self->result;
     free(self->waiting);

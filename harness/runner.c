@@ -244,14 +244,36 @@ static kvc_deviation how_it_died(kvc_drive drive)
     return drive == KVC_DRIVE_HUNG ? KVC_HUNG : drive == KVC_DRIVE_SWELLED ? KVC_SWELLED : KVC_CRASHED;
 }
 
-/* The sequence ends the subject's process: which op does it? */
-static int find_deadly_op(kvc_runner *runner, flight *shown, int sequence, kvc_drive drive, kvc_error *error)
+/* Situations in which an op was seen to end the subject's process. */
+typedef struct deadly {
+    uint8_t table[KVC_OP_KINDS][KVC_SITUATIONS];
+} deadly;
+
+/* How many ops of a sequence come before the first that is known to be deadly. -1: memory is short. */
+static int safe_length(kvc_runner *runner, const flight *shown, int sequence, const deadly *known)
+{
+    const kvc_sequence *ops = &shown->sequence[sequence];
+
+    if (!kvc_judge_start(runner->judge, &shown->plan, NULL))
+        return -1;
+    for (int at = 0; at < ops->count; at++) {
+        if (!kvc_judge_assume(runner->judge, &ops->op[at]))
+            return -1;
+        if (known->table[ops->op[at].kind][kvc_situation_code(&kvc_judge_expectation(runner->judge)->situation)])
+            return at;
+    }
+    return ops->count;
+}
+
+/* The first `limit` ops of the sequence end the subject's process: which one does it? */
+static int find_deadly_op(kvc_runner *runner, flight *shown, int sequence, int limit, kvc_drive drive, deadly *known,
+                          kvc_error *error)
 {
     const kvc_sequence *ops = &shown->sequence[sequence];
     int length = 1;
     kvc_failure failure;
 
-    for (; length < ops->count; length++) {
+    for (; length < limit; length++) {
         kvc_error ignored;
         kvc_drive again = run_alone(runner, shown, sequence, length, NULL, ignore_step, NULL, &ignored);
         runner->options.shared->tick = runner->options.shared->tick + 1;
@@ -272,23 +294,41 @@ static int find_deadly_op(kvc_runner *runner, flight *shown, int sequence, kvc_d
     }
     kvc_judge_died(runner->judge, &ops->op[length - 1], how_it_died(drive), &failure);
     record(runner, sequence, &failure);
+    kvc_exclude_outline(known->table[failure.op], &failure, &failure.situation);
     return 1;
 }
 
-/* A batch was lost with the process: its sequences are performed one by one. */
+/*
+ * A batch was lost with the process: its sequences are performed one by one. A start of the subject may take seconds, so what
+ * was seen to end it is not done again in the other sequences of the batch: those are performed up to there. A batch is the same
+ * for any number of workers, and so is what comes of it. Cases that are evaluated are performed whole.
+ */
 static int run_one_by_one(kvc_runner *runner, flight *shown, kvc_drive lost, kvc_error *error)
 {
+    deadly known;
     int deaths = 0;
 
+    memset(&known, 0, sizeof known);
     for (int at = 0; at < shown->count; at++) {
         alone context = {runner, at};
-        kvc_drive drive = run_alone(runner, shown, at, KVC_OPS_MAX, NULL, on_step_alone, &context, error);
+        int whole = shown->sequence[at].count;
+        int length = runner->evaluating < 0 && deaths > 0 ? safe_length(runner, shown, at, &known) : whole;
+        kvc_drive drive;
+        if (length < 0)
+            return 0;
+        if (length == 0)
+            continue;
+        /* The lost batch was this sequence. */
+        drive = shown->count == 1 ? lost
+                                  : run_alone(runner, shown, at, length, NULL, on_step_alone, &context, error);
         if (drive == KVC_DRIVE_BAD)
             return 0;
+        if (length < whole)
+            runner->conforms[at] = 0; /* it has no end to compare */
         if (drive == KVC_DROVE)
             continue;
         deaths++;
-        if (!find_deadly_op(runner, shown, at, drive, error))
+        if (!find_deadly_op(runner, shown, at, length, drive, &known, error))
             return 0;
     }
     if (deaths == 0 && shown->count > 0) {

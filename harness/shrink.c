@@ -32,10 +32,29 @@ static int make_plan(shrinker *self, const kvc_params *params, kvc_plan *plan)
                          plan, &ignored);
 }
 
+/* Whether an op before the last is known to end the process: then the last cannot fail, and the process need not be spent. */
+static int ends_early(const shrinker *self, const kvc_sequence *sequence)
+{
+    const kvc_exclusions *deadly = self->bench->deadly;
+    kvc_model model;
+    int early = 0;
+
+    if (deadly == NULL || !kvc_model_open(&model, &self->plan))
+        return 0;
+    for (int at = 0; at + 1 < sequence->count && !early; at++) {
+        kvc_expectation expectation;
+        kvc_model_expect(&model, &sequence->op[at], &expectation);
+        early = deadly->always[sequence->op[at].kind][kvc_situation_code(&expectation.situation)] ||
+                !kvc_model_commit(&model, &sequence->op[at], &expectation, expectation.verdict == KVC_MUST_REFUSE);
+    }
+    kvc_model_close(&model);
+    return early;
+}
+
 static void propose(shrinker *self, const kvc_sequence *sequence)
 {
     if (self->list->count < KVC_EVALUATE_MAX && sequence->count > 0 &&
-        kvc_sequence_is_valid(&self->plan, sequence, NULL))
+        kvc_sequence_is_valid(&self->plan, sequence, NULL) && !ends_early(self, sequence))
         self->list->sequence[self->list->count++] = *sequence;
 }
 

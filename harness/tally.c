@@ -18,6 +18,22 @@ kvc_situation kvc_failure_outline(const kvc_failure *failure)
     return out;
 }
 
+void kvc_exclude_outline(uint8_t table[KVC_SITUATIONS], const kvc_failure *failure, const kvc_situation *situation)
+{
+    kvc_failure like = *failure;
+    kvc_situation wanted;
+
+    like.situation = *situation;
+    wanted = kvc_failure_outline(&like);
+    for (int code = 0; code < KVC_SITUATIONS; code++) {
+        kvc_situation outline;
+        kvc_situation_from_code(code, &like.situation);
+        outline = kvc_failure_outline(&like);
+        if (kvc_situation_code(&outline) == kvc_situation_code(&wanted))
+            table[code] = 1;
+    }
+}
+
 static int has_reset(const kvc_sequence *sequence)
 {
     for (int at = 0; at + 1 < sequence->count; at++) {

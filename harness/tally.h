@@ -33,6 +33,8 @@ int kvc_failures_alike(const kvc_failure *a, const kvc_params *a_params, const k
                        const kvc_failure *b, const kvc_params *b_params, const kvc_sequence *b_sequence, int strict);
 /* The situation of a failure in outline: what its name says of it. */
 kvc_situation kvc_failure_outline(const kvc_failure *failure);
+/* Marks all situations that look in outline like this one, as the failure's outline goes. `table` is that of one kind of op. */
+void kvc_exclude_outline(uint8_t table[KVC_SITUATIONS], const kvc_failure *failure, const kvc_situation *situation);
 void kvc_tally_add(kvc_tally *tally, const kvc_failure *failure, const kvc_params *params,
                    const kvc_sequence *sequence, uint64_t index, uint64_t failures);
 

@@ -1,7 +1,7 @@
 """Adapters that are broken on purpose: broken.py FAULT. Each is the small correct one with one thing wrong.
 
 Most faults change the bytes of a reply, the last ones the subject itself. `broken.py` alone lists them. Words
-behind the fault are not read.
+behind the fault are not read. Each start adds a letter to the file that KVC_STARTS names.
 """
 
 from __future__ import annotations
@@ -185,6 +185,10 @@ class Broken(Adapter):
         return table[self.fault](data) if self.fault in table else data
 
     def step(self, cache: Cache, op: list[Any], numbers: list[int] | None) -> list[Any]:
+        if self.fault == "crashes_on_append" and op[0] == "append":
+            os.abort()
+        if self.fault == "crashes_with_two" and len(cache.rows[0]) > 1:
+            os.abort()
         if op == ["crop", 0]:
             if self.fault == "crashes":
                 os.abort()
@@ -212,6 +216,8 @@ class Broken(Adapter):
 
 STEP = (
     "crashes",
+    "crashes_on_append",
+    "crashes_with_two",
     "exits",
     "hangs",
     "hangs_busy",
@@ -228,4 +234,7 @@ if __name__ == "__main__":
     known = [*HELLO, *RUN, *STEP]
     if len(sys.argv) < 2 or sys.argv[1] not in known:
         sys.exit("usage: broken.py " + " | ".join(known))
+    if "KVC_STARTS" in os.environ:
+        with open(os.environ["KVC_STARTS"], "a", encoding="ascii") as starts:
+            starts.write("x")
     Broken(sys.argv[1]).serve()

@@ -79,7 +79,7 @@ static void choose(scene *s, const char *variant, uint64_t seed) {
     (void)snprintf(selection.variant, sizeof selection.variant, "%s", variant);
     s->generator = kvc_generator_open(&s->catalogue, s->contract, spec, s->variant, "1", all_variants, seed, KVC_HOSTILE, &s->error);
     cr_assert_not_null(s->generator, "%s", s->error.text);
-    s->bench = (kvc_bench){s->crew, &s->catalogue, s->contract, spec, s->variant, kvc_generator_smallest(s->generator), PROVE};
+    s->bench = (kvc_bench){s->crew, &s->catalogue, s->contract, spec, s->variant, kvc_generator_smallest(s->generator), PROVE, NULL};
     cr_assert_eq((int)kvc_crew_choose(s->crew, &selection, s->generator, &s->error), KVC_CREW_DONE, "%s", s->error.text);
 }
 
