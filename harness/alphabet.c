@@ -5,11 +5,12 @@
 static const char *const letter_words[KVC_LETTERS] = {
     "append 1", "append up to the boundary", "crop 0",   "crop -1",          "crop -held",     "crop -(held + 1)",
     "crop 1",   "reset",                     "reorder backwards", "select the last row", "repeat 2", "record 1",
-    "record 0"};
+    "record 0", "copy", "pickle", "offload", "prefetch", "initialize"};
 
 static const kvc_op_kind letter_kind[KVC_LETTERS] = {
     KVC_APPEND, KVC_APPEND, KVC_CROP,    KVC_CROP,   KVC_CROP,   KVC_CROP,  KVC_CROP,
-    KVC_RESET,  KVC_REORDER, KVC_SELECT, KVC_REPEAT, KVC_RECORD, KVC_RECORD};
+    KVC_RESET,  KVC_REORDER, KVC_SELECT, KVC_REPEAT, KVC_RECORD, KVC_RECORD,
+    KVC_COPY, KVC_PICKLE, KVC_OFFLOAD, KVC_PREFETCH, KVC_INITIALIZE};
 
 const char *kvc_letter_text(kvc_letter letter)
 {
@@ -23,12 +24,16 @@ void kvc_alphabet_make(const kvc_plan *plan, kvc_alphabet *alphabet)
         KVC_LETTER_APPEND_ONE, KVC_LETTER_APPEND_BOUNDARY, KVC_LETTER_CROP_ONE, KVC_LETTER_CROP_OVER,
         KVC_LETTER_CROP_ZERO,  KVC_LETTER_RECORD,          KVC_LETTER_RESET,    KVC_LETTER_REORDER,
         KVC_LETTER_SELECT,     KVC_LETTER_REPEAT,          KVC_LETTER_CROP_HELD, KVC_LETTER_CROP_POSITIVE,
-        KVC_LETTER_RECORD_OFF};
+        KVC_LETTER_RECORD_OFF, KVC_LETTER_COPY,            KVC_LETTER_PICKLE,   KVC_LETTER_OFFLOAD,
+        KVC_LETTER_PREFETCH,   KVC_LETTER_INITIALIZE};
 
     memset(alphabet, 0, sizeof *alphabet);
     for (int at = 0; at < KVC_LETTERS && alphabet->count < KVC_ALPHABET_MAX; at++) {
-        if (kvc_plan_has_op(plan, letter_kind[order[at]]))
-            alphabet->letter[alphabet->count++] = order[at];
+        int is_short = order[at] >= KVC_LETTER_COPY;
+        if (!kvc_plan_has_op(plan, letter_kind[order[at]]) || (!is_short && alphabet->count == KVC_ALPHABET_LONG))
+            continue;
+        alphabet->letter[alphabet->count++] = order[at];
+        alphabet->in_long += !is_short;
     }
 }
 
@@ -71,6 +76,11 @@ int kvc_letter_op(kvc_letter letter, const kvc_model *model, kvc_op *op)
     case KVC_LETTER_CROP_ZERO:
     case KVC_LETTER_RESET:
     case KVC_LETTER_RECORD_OFF:
+    case KVC_LETTER_COPY:
+    case KVC_LETTER_PICKLE:
+    case KVC_LETTER_OFFLOAD:
+    case KVC_LETTER_PREFETCH:
+    case KVC_LETTER_INITIALIZE:
         return 1;
     }
     return 0;

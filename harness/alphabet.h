@@ -1,12 +1,15 @@
 /*
- * The alphabet of the exhaustive stage: about eight ops at the variant's boundaries, with arguments relative to the state.
+ * The alphabet of the exhaustive stage: ops at the variant's boundaries, with arguments relative to the state.
+ *
+ * The first eight make the long sequences. The ops that store a cache elsewhere come behind them and stand in short ones only: eight
+ * letters and they would not fit, and what they break shows soon.
  */
 #ifndef KVC_HARNESS_ALPHABET_H
 #define KVC_HARNESS_ALPHABET_H
 
 #include "reference/model.h"
 
-enum { KVC_ALPHABET_MAX = 8 };
+enum { KVC_ALPHABET_LONG = 8, KVC_ALPHABET_MAX = 13 };
 
 typedef enum kvc_letter {
     KVC_LETTER_APPEND_ONE = 0,
@@ -21,12 +24,18 @@ typedef enum kvc_letter {
     KVC_LETTER_SELECT,  /* the last row */
     KVC_LETTER_REPEAT,  /* twice */
     KVC_LETTER_RECORD,
-    KVC_LETTER_RECORD_OFF
+    KVC_LETTER_RECORD_OFF,
+    KVC_LETTER_COPY,
+    KVC_LETTER_PICKLE,
+    KVC_LETTER_OFFLOAD,
+    KVC_LETTER_PREFETCH,
+    KVC_LETTER_INITIALIZE
 } kvc_letter;
-enum { KVC_LETTERS = 13 };
+enum { KVC_LETTERS = 18 };
 
 typedef struct kvc_alphabet {
     int count;
+    int in_long; /* how many of them stand in long sequences too */
     kvc_letter letter[KVC_ALPHABET_MAX];
 } kvc_alphabet;
 

@@ -41,22 +41,13 @@ static cJSON *op_print(const kvc_op *op)
     if (json == NULL)
         return NULL;
     cJSON_AddItemToArray(json, cJSON_CreateString(kvc_op_name((kvc_op_kind)op->kind)));
-    switch ((kvc_op_kind)op->kind) {
-    case KVC_APPEND:
-    case KVC_CROP:
-    case KVC_REPEAT:
-    case KVC_RECORD:
+    if (kvc_op_has_number((kvc_op_kind)op->kind))
         cJSON_AddItemToArray(json, cJSON_CreateNumber(op->n));
-        break;
-    case KVC_REORDER:
-    case KVC_SELECT:
+    if (kvc_op_has_rows((kvc_op_kind)op->kind)) {
         rows = cJSON_CreateArray();
         for (int at = 0; rows != NULL && at < op->count; at++)
             cJSON_AddItemToArray(rows, cJSON_CreateNumber(op->rows[at]));
         cJSON_AddItemToArray(json, rows);
-        break;
-    case KVC_RESET:
-        break;
     }
     return json;
 }
@@ -195,7 +186,7 @@ static int read_op(const cJSON *json, const char *name, kvc_op *op, kvc_error *e
 
     memset(op, 0, sizeof *op);
     if (!cJSON_IsString(word) || !kvc_op_parse_name(word->valuestring, &kind) ||
-        cJSON_GetArraySize(json) != (kind == KVC_RESET ? 1 : 2)) {
+        cJSON_GetArraySize(json) != 1 + (kvc_op_has_number(kind) || kvc_op_has_rows(kind))) {
         kvc_error_set(error, "%s: field \"ops\": expected an op such as [\"append\", 3], [\"crop\", -1], [\"reset\"]",
                       name);
         return 0;
@@ -203,6 +194,11 @@ static int read_op(const cJSON *json, const char *name, kvc_op *op, kvc_error *e
     op->kind = (uint8_t)kind;
     switch (kind) {
     case KVC_RESET:
+    case KVC_OFFLOAD:
+    case KVC_PREFETCH:
+    case KVC_INITIALIZE:
+    case KVC_COPY:
+    case KVC_PICKLE:
         return 1;
     case KVC_REORDER:
     case KVC_SELECT:

@@ -411,6 +411,8 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
     }
     if (expectation->situation.held == 0)
         (void)snprintf(where, sizeof where, " on a cache that was never used");
+    else if (expectation->situation.held == 3)
+        (void)snprintf(where, sizeof where, " on a cache that was initialised and never used");
     else if (expectation->situation.held == 1)
         (void)snprintf(where, sizeof where, " on a cache that is empty again");
     else if (op->kind != KVC_RESET)
@@ -479,7 +481,12 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
     case KVC_PLACE_OTHER:
         (void)snprintf(predicate, sizeof predicate, "%s",
                        failure->deviation == KVC_DIFFERS ? "leaves another state than a fresh cache with the same tokens"
+                       : kvc_op_moves_cache((kvc_op_kind)op->kind) ? "changes the cache's own counters"
                                                          : "was refused and yet changed the cache's own counters");
+        break;
+    case KVC_PLACE_ORIGINAL:
+        (void)snprintf(predicate, sizeof predicate, "changes %.60s of the cache that %s",
+                       failure->slot >= 0 ? name : "the length", op->kind == KVC_COPY ? "it copies" : "was copied");
         break;
     }
     if (outcome_of(observation, failure) == 1 && failure->place != KVC_PLACE_OUTCOME)
@@ -554,10 +561,14 @@ void kvc_detail_write(kvc_judge *judge, const kvc_op *op, const kvc_observation 
             cJSON_AddStringToObject(observed, "error", text);
         }
         else if (failure->place == KVC_PLACE_ADDRESS || failure->place == KVC_PLACE_INPUT ||
-                 failure->place == KVC_PLACE_EARLIER) {
+                 failure->place == KVC_PLACE_EARLIER || failure->place == KVC_PLACE_ORIGINAL) {
             char text[160];
-            (void)snprintf(text, sizeof text, "%.100s %s", tensor_name(model->plan, failure, 0),
-                           failure->place == KVC_PLACE_ADDRESS ? "was moved to another address"
+            (void)snprintf(text, sizeof text, "%.100s %s",
+                           failure->slot >= 0 || failure->place != KVC_PLACE_ORIGINAL
+                               ? tensor_name(model->plan, failure, 0)
+                               : "the length",
+                           failure->place == KVC_PLACE_ORIGINAL ? "of the cache that was copied has been changed"
+                           : failure->place == KVC_PLACE_ADDRESS ? "was moved to another address"
                            : failure->place == KVC_PLACE_INPUT ? "was given as an input and has been written to"
                                                                : "was returned earlier and has been changed");
             cJSON_AddStringToObject(observed, "error", text);

@@ -61,7 +61,9 @@ static void exclude_trigger(explorer *self, const kvc_finding *finding)
         const kvc_op *op = &finding->sequence.op[at];
         kvc_expectation expectation;
         kvc_model_expect(&model, op, &expectation);
-        if (op->kind != KVC_APPEND) {
+        /* Of what a copy or a restored cache does wrong the copying is the cause. */
+        if (op->kind != KVC_APPEND && ((finding->law != KVC_SAVE && finding->law != KVC_ISOLATION) ||
+                                       kvc_op_moves_cache((kvc_op_kind)op->kind))) {
             kind = op->kind;
             situation = expectation.situation;
         }

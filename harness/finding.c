@@ -28,10 +28,16 @@ static void add_laws_of_case(kvc_finding *finding)
 
     if (finding->params.call != KVC_CALL_POSITION)
         add_law(finding, KVC_CALL);
+    /* What changes the original of a copy is shared with it, whatever else the case does. */
+    if (finding->failure.place == KVC_PLACE_ORIGINAL)
+        return;
     for (int at = 0; at + 1 < finding->sequence.count; at++) {
         /* A buffer that moves does so whatever the cache holds. */
         if (finding->sequence.op[at].kind == KVC_RESET && finding->failure.place != KVC_PLACE_ADDRESS)
             add_law(finding, KVC_RESET_LAW);
+        if (kvc_op_moves_cache((kvc_op_kind)finding->sequence.op[at].kind) &&
+            finding->failure.place != KVC_PLACE_ADDRESS)
+            add_law(finding, KVC_SAVE);
         crop_before |= finding->sequence.op[at].kind == KVC_CROP;
     }
     if (crop_before && finding->failure.op == KVC_APPEND)
@@ -40,17 +46,18 @@ static void add_laws_of_case(kvc_finding *finding)
 
 static void name_tensor(const kvc_plan *plan, kvc_finding *finding)
 {
-    static const char *const places[] = {"outcome", "length", "", "", "mask", "position", "", "", "", "state"};
+    static const char *const places[] = {"outcome", "length", "", "", "mask", "position", "", "", "", "state", "length"};
     const kvc_failure *failure = &finding->failure;
     const char *variant = plan->layers > 1 ? plan->layer[failure->layer].spec->variant : "";
 
     if (failure->slot >= 0 && failure->slot < plan->slots && failure->place != KVC_PLACE_MASK) {
         const kvc_view_spec *view = plan->slot[failure->slot].view;
         (void)snprintf(finding->tensor, sizeof finding->tensor, "%s%s%s%s%s",
-                       failure->place == KVC_PLACE_RETURNED || failure->place == KVC_PLACE_EARLIER ? "returned " : "",
+                       failure->place == KVC_PLACE_ORIGINAL ? "original "
+                       : failure->place == KVC_PLACE_RETURNED || failure->place == KVC_PLACE_EARLIER ? "returned " : "",
                        view->name, view->numbered ? "N" : "", variant[0] != '\0' ? " of " : "", variant);
     } else {
-        (void)snprintf(finding->tensor, sizeof finding->tensor, "%s%s%s", places[failure->place % 10],
+        (void)snprintf(finding->tensor, sizeof finding->tensor, "%s%s%s", places[failure->place % (sizeof places / sizeof places[0])],
                        variant[0] != '\0' && failure->place != KVC_PLACE_OUTCOME ? " of " : "",
                        failure->place != KVC_PLACE_OUTCOME ? variant : "");
     }
@@ -154,6 +161,10 @@ int kvc_finding_covers(const kvc_finding *finding, const kvc_finding *other)
     /* A buffer that an op moves is moved whatever the cache holds. */
     if (finding->failure.place == KVC_PLACE_ADDRESS && other->failure.place == KVC_PLACE_ADDRESS &&
         finding->failure.op == other->failure.op && same_tensor(finding, other))
+        return 1;
+    /* A tensor that a copy shares is changed by every op that writes to it. */
+    if (finding->failure.place == KVC_PLACE_ORIGINAL && other->failure.place == KVC_PLACE_ORIGINAL &&
+        same_tensor(finding, other))
         return 1;
     /* The same wrong state may break an earlier law in one situation and a later one in another. */
     if (finding->failure.law > other->failure.law ||

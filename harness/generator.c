@@ -1,5 +1,6 @@
 #include "harness/generator.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@ typedef struct stage {
     uint64_t count;
     int combination;
     int length;
+    int letters; /* of the alphabet that are used */
 } stage;
 
 struct kvc_generator {
@@ -34,6 +36,12 @@ struct kvc_generator {
     kvc_alphabet block_alphabet;
     kvc_model model;
 };
+
+/* Sequences of three ops with the letters of storing are many: they are run for the first choice of parts and layers. */
+static int letters_of(const kvc_alphabet *alphabet, int length, int combination)
+{
+    return length < SMALL_LENGTH || (length == SMALL_LENGTH && combination == 0) ? alphabet->count : alphabet->in_long;
+}
 
 static int add_stages(kvc_generator *generator, kvc_error *error)
 {
@@ -60,9 +68,10 @@ static int add_stages(kvc_generator *generator, kvc_error *error)
             next->start = generator->exhaustive;
             next->combination = at;
             next->length = length;
+            next->letters = letters_of(&alphabet, length, at);
             next->count = 1;
             for (int letter = 0; letter < length; letter++)
-                next->count *= (uint64_t)alphabet.count;
+                next->count *= (uint64_t)next->letters;
             generator->exhaustive += next->count;
             generator->stages++;
         }
@@ -130,7 +139,8 @@ int kvc_generator_alphabet(const kvc_generator *generator, char text[KVC_LETTERS
 {
     for (int at = 0; at < generator->alphabet.count; at++) {
         const char *word = kvc_letter_text(generator->alphabet.letter[at]);
-        memcpy(text[at], word, strlen(word) + 1);
+        (void)snprintf(text[at], sizeof text[at], "%s%s", word,
+                       at >= generator->alphabet.in_long ? " (in sequences of up to 3)" : "");
     }
     return generator->alphabet.count;
 }
@@ -241,8 +251,8 @@ static int make_exhaustive(kvc_generator *generator, const stage *found, uint64_
 
     for (int at = 0; at < found->length; at++) {
         kvc_op op;
-        kvc_letter letter = generator->block_alphabet.letter[rest % (uint64_t)generator->block_alphabet.count];
-        rest /= (uint64_t)generator->block_alphabet.count;
+        kvc_letter letter = generator->block_alphabet.letter[rest % (uint64_t)found->letters];
+        rest /= (uint64_t)found->letters;
         if (kvc_letter_op(letter, &generator->model, &op) &&
             take(generator, &op, exclusions, 0, out, coverage) < 0)
             return 0;
@@ -311,7 +321,7 @@ static void random_rows(const kvc_model *model, kvc_random *random, int count, k
 
 static int random_op(const kvc_generator *generator, unsigned kinds, kvc_random *random, kvc_op *op)
 {
-    static const uint8_t weights[KVC_OP_KINDS] = {10, 9, 2, 3, 2, 2, 3};
+    static const uint8_t weights[KVC_OP_KINDS] = {10, 9, 2, 3, 2, 2, 3, 2, 2, 2, 2, 1};
     const kvc_model *model = &generator->model;
     uint32_t sum = 0;
     uint32_t pick;
@@ -349,6 +359,12 @@ static int random_op(const kvc_generator *generator, unsigned kinds, kvc_random 
     case KVC_RECORD:
         op->n = !kvc_random_one_in(random, 4);
         return 1;
+    case KVC_OFFLOAD:
+    case KVC_PREFETCH:
+    case KVC_INITIALIZE:
+    case KVC_COPY:
+    case KVC_PICKLE:
+        return 1;
     }
     return 0;
 }
@@ -365,10 +381,15 @@ static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclu
         length += (int)kvc_random_below(&random, (uint32_t)(RANDOM_OPS_MAX - length));
     /* Swarm: a random subset of the ops; crop, which the project is about, more often than not. */
     for (int kind = 1; kind < KVC_OP_KINDS; kind++) {
-        int off = kind == KVC_CROP ? kvc_random_one_in(&random, 8) : kvc_random_one_in(&random, 2);
+        int off = kind == KVC_CROP ? kvc_random_one_in(&random, 8)
+                  : kind > KVC_RECORD ? !kvc_random_one_in(&random, 4)
+                                      : kvc_random_one_in(&random, 2);
         if (kvc_plan_has_op(&generator->plan, (kvc_op_kind)kind) && !off)
             kinds |= 1u << kind;
     }
+    /* Without a prefetch an offload is the end of appending. */
+    if ((kinds & 1u << KVC_OFFLOAD) != 0)
+        kinds |= 1u << KVC_PREFETCH;
     for (int at = 0; at < length; at++) {
         for (int attempt = 0; attempt < TRIES; attempt++) {
             kvc_op op;

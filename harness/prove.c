@@ -65,6 +65,8 @@ static void make_choices(prover *self)
     for (int32_t n = 1; n <= (positive > 0 ? positive : 1); n++)
         add_choice(self, (kvc_op){.kind = KVC_CROP, .n = n});
     add_choice(self, (kvc_op){.kind = KVC_RESET});
+    for (uint8_t kind = KVC_OFFLOAD; kind <= KVC_PICKLE; kind++)
+        add_choice(self, (kvc_op){.kind = kind});
     for (int32_t n = 0; n <= 1; n++)
         add_choice(self, (kvc_op){.kind = KVC_RECORD, .n = n});
     for (int32_t n = 1; n <= 2; n++)

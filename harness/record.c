@@ -113,12 +113,38 @@ static void add_case(cJSON *json, const kvc_record_run *run, const kvc_bench *be
     cJSON_AddItemToObject(json, "case", kvc_case_print(&item, bench->spec));
 }
 
+/* The rule of the op that put the cache elsewhere or made it ready, where the finding speaks of that; otherwise NULL. */
+static const kvc_contract_rule *rule_of_storing(const kvc_plan *plan, const kvc_finding *finding)
+{
+    int kind = finding->failure.op;
+
+    for (int at = 0; (finding->law == KVC_SAVE || finding->law == KVC_ISOLATION) && at < finding->sequence.count; at++) {
+        int op = finding->sequence.op[at].kind;
+        if (finding->law == KVC_SAVE ? kvc_op_moves_cache((kvc_op_kind)op) : op == KVC_COPY)
+            kind = op;
+    }
+    switch (kind) {
+    case KVC_OFFLOAD:
+    case KVC_PREFETCH:
+        return plan->rules.rule[KVC_CONTRACT_OFFLOAD];
+    case KVC_INITIALIZE:
+        return plan->rules.rule[KVC_CONTRACT_INITIALIZE];
+    case KVC_COPY:
+        return plan->rules.rule[KVC_CONTRACT_COPY];
+    case KVC_PICKLE:
+        return plan->rules.rule[KVC_CONTRACT_PICKLE];
+    default:
+        return NULL;
+    }
+}
+
 /* The rule that decides, by name, for the layer and kind of cache that failed. */
 static void add_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *finding)
 {
     kvc_plan plan;
     kvc_error ignored;
     const kvc_contract_rule *rule;
+    const kvc_contract_rule *storing;
     char value[160];
     int layer;
 
@@ -128,13 +154,16 @@ static void add_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *fin
         return;
     layer = finding->failure.rule_layer >= 0 && finding->failure.rule_layer < plan.layers ? finding->failure.rule_layer : 0;
     rule = plan.layer[layer].rules.rule[finding->failure.rule];
-    if (finding->law == KVC_CALL)
+    storing = rule_of_storing(&plan, finding);
+    if (storing != NULL && finding->law != KVC_CALL)
+        rule = storing;
+    else if (finding->law == KVC_CALL)
         rule = plan.rules.rule[KVC_CONTRACT_CALLS];
     else if (finding->law == KVC_ALIAS && finding->failure.place == KVC_PLACE_EARLIER)
         rule = plan.layer[layer].rules.rule[KVC_CONTRACT_RETURNED_TENSORS];
     else if (finding->law == KVC_HONEST)
         rule = plan.layer[layer].rules.rule[KVC_CONTRACT_CLAIM];
-    if ((finding->failure.op == KVC_CROP && finding->law != KVC_ALIAS) || finding->law == KVC_CALL ||
+    if (storing != NULL || (finding->failure.op == KVC_CROP && finding->law != KVC_ALIAS) || finding->law == KVC_CALL ||
         (finding->law == KVC_ALIAS && finding->failure.place == KVC_PLACE_EARLIER) || finding->law == KVC_ATOMIC ||
         finding->failure.deviation == KVC_NOT_REFUSED || finding->failure.deviation == KVC_WRONG_ERROR) {
         cJSON *part = cJSON_AddObjectToObject(json, "rule");

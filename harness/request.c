@@ -78,22 +78,13 @@ char *kvc_request_hello(int64_t id)
 static void put_op(text *out, const kvc_op *op)
 {
     put(out, "[\"%s\"", kvc_op_name((kvc_op_kind)op->kind));
-    switch ((kvc_op_kind)op->kind) {
-    case KVC_APPEND:
-    case KVC_CROP:
-    case KVC_REPEAT:
-    case KVC_RECORD:
+    if (kvc_op_has_number((kvc_op_kind)op->kind))
         put(out, ",%d", (int)op->n);
-        break;
-    case KVC_REORDER:
-    case KVC_SELECT:
+    if (kvc_op_has_rows((kvc_op_kind)op->kind)) {
         put(out, ",[");
         for (int at = 0; at < op->count; at++)
             put(out, "%s%d", at > 0 ? "," : "", op->rows[at]);
         put(out, "]");
-        break;
-    case KVC_RESET:
-        break;
     }
     put(out, "]");
 }

@@ -388,6 +388,15 @@ static int contains(const kvc_sequence *sequence, kvc_op_kind kind)
     return 0;
 }
 
+static int has_move(const kvc_sequence *sequence)
+{
+    for (int at = 0; at < sequence->count; at++) {
+        if (kvc_op_moves_cache((kvc_op_kind)sequence->op[at].kind))
+            return 1;
+    }
+    return 0;
+}
+
 /* The detail of a failure that no single step shows: the op's own observation was as expected. */
 static int describe_difference(kvc_runner *runner, flight *shown, int sequence, const kvc_failure *failure)
 {
@@ -472,7 +481,7 @@ static int compare_with_fresh(kvc_runner *runner, flight *shown, int sequence, k
             return 1;
         failure.law = KVC_CHUNK;
     } else if (runner->opaque[sequence] != in_one.digest) {
-        failure.law = contains(ops, KVC_RESET) ? KVC_RESET_LAW : contains(ops, KVC_CROP) ? KVC_RESUME : KVC_CHUNK;
+        failure.law = contains(ops, KVC_RESET) ? KVC_RESET_LAW : contains(ops, KVC_CROP) ? KVC_RESUME : has_move(ops) ? KVC_SAVE : KVC_CHUNK;
         if (failure.law != KVC_CHUNK)
             failure.rule = KVC_CONTRACT_CROP;
     } else {

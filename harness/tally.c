@@ -43,6 +43,15 @@ static int has_reset(const kvc_sequence *sequence)
     return 0;
 }
 
+static int has_move(const kvc_sequence *sequence)
+{
+    for (int at = 0; at + 1 < sequence->count; at++) {
+        if (kvc_op_moves_cache((kvc_op_kind)sequence->op[at].kind))
+            return 1;
+    }
+    return 0;
+}
+
 int kvc_failures_alike(const kvc_failure *a, const kvc_params *a_params, const kvc_sequence *a_sequence,
                        const kvc_failure *b, const kvc_params *b_params, const kvc_sequence *b_sequence, int strict)
 {
@@ -55,7 +64,8 @@ int kvc_failures_alike(const kvc_failure *a, const kvc_params *a_params, const k
         kvc_situation_code(&a_outline) != kvc_situation_code(&b_outline))
         return 0;
     return !strict || ((a_params->call != 0) == (b_params->call != 0) &&
-                       has_reset(a_sequence) == has_reset(b_sequence));
+                       has_reset(a_sequence) == has_reset(b_sequence) &&
+                       has_move(a_sequence) == has_move(b_sequence));
 }
 
 void kvc_tally_add(kvc_tally *tally, const kvc_failure *failure, const kvc_params *params,

@@ -45,6 +45,10 @@ static const struct {
     {"chunk", {"same", "unspecified", NULL}, NULL, KVC_CHUNK_SAME},
     {"append", {"take", "refuse", NULL}, NULL, KVC_APPEND_TAKE},
     {"blocks", {"exact", "either", NULL}, NULL, KVC_BLOCKS_EXACT},
+    {"offload", {"prefetch_first", "any", "absent", NULL}, NULL, KVC_OFFLOAD_PREFETCH_FIRST},
+    {"initialize", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
+    {"copy", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
+    {"pickle", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
 };
 
 static int read_list_value(const cJSON *item, const char *name, kvc_contract_rule *rule, kvc_error *error)
@@ -244,7 +248,9 @@ static const kvc_contract_rule standard_rules[KVC_CONTRACT_RULES] = {
      .source = "No contract says anything: the ops of the spec."},
     STANDARD(KVC_CONTRACT_RECORD),        STANDARD(KVC_CONTRACT_RETURNED_TENSORS),
     STANDARD(KVC_CONTRACT_CHUNK),         STANDARD(KVC_CONTRACT_APPEND),
-    STANDARD(KVC_CONTRACT_BLOCKS)};
+    STANDARD(KVC_CONTRACT_BLOCKS),        STANDARD(KVC_CONTRACT_OFFLOAD),
+    STANDARD(KVC_CONTRACT_INITIALIZE),    STANDARD(KVC_CONTRACT_COPY),
+    STANDARD(KVC_CONTRACT_PICKLE)};
 
 void kvc_rules_standard(kvc_rules *rules)
 {

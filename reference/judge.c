@@ -19,9 +19,9 @@ typedef struct watched {
 typedef struct shortcut {
     const char *name;
     int16_t slot; /* -1: not of the plan */
-    uint8_t kind; /* 0 stored, 1 returned, 2 input, 3 earlier, 4 other */
+    uint8_t kind; /* one of the following */
 } shortcut;
-enum { STORED = 0, RETURNED, INPUT, EARLIER, OTHER };
+enum { STORED = 0, RETURNED, INPUT, EARLIER, OTHER, ORIGINAL, ORIGINAL_LENGTH, ORIGINAL_OTHER };
 
 struct kvc_judge {
     kvc_model model;
@@ -39,6 +39,12 @@ struct kvc_judge {
     uint64_t address[KVC_SLOTS_MAX];
     uint64_t other; /* content of the tensors that no view describes */
     int other_known;
+    /* The cache that was copied last, as it is shown now, and as it was when it was copied. */
+    const kvc_tensor *original[KVC_SLOTS_MAX];
+    const kvc_tensor *original_length;
+    uint64_t original_other;
+    int has_original;
+    uint64_t original_content[KVC_SLOTS_MAX + 2]; /* of the slots, the lengths and the other tensors */
     int watched;
     watched watch[WATCHED_MAX];
     size_t copied;
@@ -87,6 +93,7 @@ int kvc_judge_start(kvc_judge *judge, const kvc_plan *plan, const int32_t *numbe
     }
     judge->step = 0;
     judge->other_known = 0;
+    judge->has_original = 0;
     judge->watched = 0;
     judge->copied = 0;
     memset(judge->address, 0, (size_t)plan->slots * sizeof judge->address[0]);
@@ -198,6 +205,16 @@ static shortcut find_name(const kvc_plan *plan, const char *name)
 {
     shortcut out = {.name = name, .slot = -1, .kind = OTHER};
 
+    if (strncmp(name, "original.", 9) == 0) {
+        out.kind = strcmp(name + 9, "length") == 0 ? ORIGINAL_LENGTH : ORIGINAL_OTHER;
+        for (int at = 0; at < plan->slots; at++) {
+            if (strcmp(plan->slot[at].name, name + 9) == 0) {
+                out.slot = (int16_t)at;
+                out.kind = ORIGINAL;
+            }
+        }
+        return out;
+    }
     for (int at = 0; at < plan->slots; at++) {
         if (strcmp(plan->slot[at].name, name) == 0) {
             out.slot = (int16_t)at;
@@ -221,7 +238,9 @@ static void sort_tensors(kvc_judge *judge, const kvc_observation *observation, u
     const kvc_plan *plan = judge->model.plan;
 
     for (int at = 0; at < plan->slots; at++)
-        judge->stored[at] = judge->returned[at] = NULL;
+        judge->stored[at] = judge->returned[at] = judge->original[at] = NULL;
+    judge->original_length = NULL;
+    judge->original_other = 0;
     *other = 0;
     judge->first_watched = observation->tensors;
     for (int at = 0; at < observation->tensors; at++) {
@@ -247,6 +266,13 @@ static void sort_tensors(kvc_judge *judge, const kvc_observation *observation, u
             judge->stored[place.slot] = tensor;
         else if (place.kind == RETURNED)
             judge->returned[place.slot] = tensor;
+        else if (place.kind == ORIGINAL)
+            judge->original[place.slot] = tensor;
+        else if (place.kind == ORIGINAL_LENGTH)
+            judge->original_length = tensor;
+        else if (place.kind == ORIGINAL_OTHER)
+            judge->original_other =
+                hash_tensor(hash_bytes(judge->original_other, tensor->name, strlen(tensor->name)), tensor);
         else if (place.kind == OTHER)
             *other = hash_tensor(hash_bytes(*other, tensor->name, strlen(tensor->name)), tensor);
     }
@@ -254,6 +280,28 @@ static void sort_tensors(kvc_judge *judge, const kvc_observation *observation, u
         if (plan->slot[at].view->rule == KVC_RULE_OPAQUE && judge->stored[at] != NULL)
             *other = hash_tensor(*other, judge->stored[at]);
     }
+}
+
+/*
+ * A buffer that was made before there are tokens: nothing else can be said of its content, so its type and its size are what is
+ * checked.
+ */
+static kvc_deviation check_early_buffer(const kvc_model *model, int slot, const kvc_extent *extent,
+                                        const kvc_tensor *tensor)
+{
+    const kvc_slot *place = &model->plan->slot[slot];
+
+    if (!model->initialized || model->used || !model->plan->layer[place->layer].initializes || !place->view->is_static ||
+        (place->view->law != KVC_KEYS && place->view->law != KVC_VALUES) || extent->width < 0)
+        return KVC_AS_EXPECTED;
+    if (tensor == NULL)
+        return KVC_MISSING;
+    if (tensor->dtype != (int32_t)place->dtype)
+        return KVC_WRONG_DTYPE;
+    if (kvc_check_width(model->plan, slot, tensor) != extent->width ||
+        tensor->shape[place->batch_axis] != model->rows)
+        return KVC_WRONG_SHAPE;
+    return KVC_AS_EXPECTED;
 }
 
 /* Stored tensors and lengths against the model as it stands. */
@@ -278,6 +326,8 @@ static void check_state(kvc_judge *judge, const kvc_observation *observation, kv
             continue;
         plan->slot[at].kind->stored(model, at, &extent);
         deviation = kvc_check_tensor(judge->encoder, model, at, &extent, judge->stored[at]);
+        if (deviation == KVC_AS_EXPECTED)
+            deviation = check_early_buffer(model, at, &extent, judge->stored[at]);
         if (deviation != KVC_AS_EXPECTED)
             note(failure, found, plan->slot[at].view->law, KVC_PLACE_STORED, at, plan->slot[at].layer, deviation);
     }
@@ -496,6 +546,67 @@ static void check_watched(kvc_judge *judge, const kvc_observation *observation, 
     }
 }
 
+/* Lengths of the original: one for each layer, -1 where the layer reports none. */
+static kvc_deviation check_original_length(const kvc_judge *judge)
+{
+    const kvc_plan *plan = judge->model.plan;
+    const kvc_tensor *tensor = judge->original_length;
+
+    if (tensor == NULL)
+        return KVC_MISSING;
+    if (tensor->dtype != KVC_INT64 || kvc_tensor_elements(tensor) != plan->layers)
+        return KVC_WRONG_SHAPE;
+    for (int layer = 0; layer < plan->layers; layer++) {
+        int64_t length;
+        memcpy(&length, (const uint8_t *)tensor->data + (size_t)layer * sizeof length, sizeof length);
+        if (plan->layer[layer].spec->length && length != judge->model.length)
+            return length < judge->model.length ? KVC_TOO_LOW : KVC_TOO_HIGH;
+    }
+    return KVC_AS_EXPECTED;
+}
+
+static uint64_t original_content(const kvc_judge *judge, int at)
+{
+    const kvc_plan *plan = judge->model.plan;
+    const kvc_tensor *tensor = at < plan->slots ? judge->original[at] : judge->original_length;
+
+    if (at > plan->slots)
+        return judge->original_other;
+    return tensor != NULL ? hash_tensor(3, tensor) : 0;
+}
+
+/* The cache that was copied is what it was before, and stays so whatever is done with the copy. */
+static void check_original(kvc_judge *judge, const kvc_op *op, kvc_failure *failure, int *found)
+{
+    const kvc_model *model = &judge->model;
+    const kvc_plan *plan = model->plan;
+    int copied = op->kind == KVC_COPY;
+
+    if (!copied && !judge->has_original)
+        return;
+    if (copied) {
+        kvc_deviation deviation = check_original_length(judge);
+        judge->has_original = 1;
+        if (deviation != KVC_AS_EXPECTED)
+            note(failure, found, KVC_ISOLATION, KVC_PLACE_ORIGINAL, -1, 0, deviation);
+    }
+    for (int at = 0; at < plan->slots + 2; at++) {
+        uint64_t content = original_content(judge, at);
+        kvc_deviation deviation = KVC_AS_EXPECTED;
+        if (!copied) {
+            deviation = content == judge->original_content[at] ? KVC_AS_EXPECTED : KVC_WRITTEN;
+        } else if (at < plan->slots && !model->slot[at].unjudged) {
+            kvc_extent extent = {.kind = KVC_CELL_TOKEN, .width = -1};
+            plan->slot[at].kind->stored(model, at, &extent);
+            deviation = kvc_check_tensor(judge->encoder, model, at, &extent, judge->original[at]);
+        }
+        judge->original_content[at] = content;
+        if (deviation != KVC_AS_EXPECTED)
+            note(failure, found, KVC_ISOLATION, KVC_PLACE_ORIGINAL, at < plan->slots ? at : -1,
+                 at < plan->slots ? plan->slot[at].layer : 0, deviation);
+    }
+}
+
 static int error_is_documented(const kvc_contract_rule *rule, const char *kind)
 {
     if (rule->errors == 0)
@@ -536,8 +647,15 @@ static void add_op_laws(const kvc_judge *judge, const kvc_op *op, kvc_failure *f
     case KVC_REPEAT:
         kvc_failure_add(failure, KVC_BATCH);
         break;
+    case KVC_OFFLOAD:
+    case KVC_PREFETCH:
+    case KVC_COPY:
+    case KVC_PICKLE:
+        kvc_failure_add(failure, KVC_SAVE);
+        break;
     case KVC_APPEND:
     case KVC_RECORD:
+    case KVC_INITIALIZE:
         break;
     }
 }
@@ -575,6 +693,8 @@ static int judge_refused(kvc_judge *judge, const kvc_op *op, const kvc_observati
         }
     }
     check_watched(judge, observation, failure, &found);
+    if (op->kind != KVC_COPY)
+        check_original(judge, op, failure, &found);
     if (found && expectation->verdict == KVC_DO) {
         /* The report shows where the op should have left the cache. */
         judge->model.next -= op->kind == KVC_APPEND ? op->n : 0;
@@ -584,7 +704,8 @@ static int judge_refused(kvc_judge *judge, const kvc_op *op, const kvc_observati
     return found;
 }
 
-static int judge_done(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation, kvc_failure *failure)
+static int judge_done(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation, uint64_t other,
+                      kvc_failure *failure)
 {
     const kvc_expectation *expectation = &judge->expectation;
     int claimed = was_claimed(judge, op, observation);
@@ -599,6 +720,12 @@ static int judge_done(kvc_judge *judge, const kvc_op *op, const kvc_observation 
     if (!kvc_model_commit(&judge->model, op, expectation, 0))
         return -1;
     check_state(judge, observation, failure, &found);
+    if (kvc_op_moves_cache((kvc_op_kind)op->kind)) {
+        /* Buffers may lie elsewhere now. */
+        memset(judge->address, 0, (size_t)judge->model.plan->slots * sizeof judge->address[0]);
+        if (!found && judge->other_known && other != judge->other)
+            note(failure, &found, KVC_SAVE, KVC_PLACE_OTHER, -1, 0, KVC_CHANGED);
+    }
     if (found) {
         add_op_laws(judge, op, failure);
         if (claimed)
@@ -608,6 +735,7 @@ static int judge_done(kvc_judge *judge, const kvc_op *op, const kvc_observation 
         check_returned(judge, observation, failure, &found);
     check_addresses(judge, failure, &found);
     check_watched(judge, observation, failure, &found);
+    check_original(judge, op, failure, &found);
     check_positions(judge, observation, failure, &found);
     return found;
 }
@@ -627,7 +755,7 @@ int kvc_judge_step(kvc_judge *judge, const kvc_op *op, const kvc_observation *ob
     failure->rule_layer = judge->expectation.layer;
     sort_tensors(judge, observation, &other);
     result = observation->outcome != 0 ? judge_refused(judge, op, observation, other, failure)
-                                       : judge_done(judge, op, observation, failure);
+                                       : judge_done(judge, op, observation, other, failure);
     judge->other = other;
     judge->other_known = 1;
     return result;

@@ -16,6 +16,7 @@ typedef enum kvc_law {
     KVC_ZERO,
     KVC_RESET_LAW,
     KVC_BATCH,
+    KVC_SAVE,
     KVC_LENGTH,
     KVC_INDEX,
     KVC_STATE,
@@ -25,11 +26,12 @@ typedef enum kvc_law {
     KVC_MASK,
     KVC_ADDRESS,
     KVC_ALIAS,
+    KVC_ISOLATION,
     KVC_RESUME,
     KVC_CHUNK,
     KVC_POSITION
 } kvc_law;
-enum { KVC_LAWS = 21 };
+enum { KVC_LAWS = 23 };
 
 /* "CLAMP" */
 const char *kvc_law_name(kvc_law law);

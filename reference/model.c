@@ -26,6 +26,7 @@ static void forget(kvc_model *model)
     model->length = 0;
     model->appended = 0;
     model->used = 0;
+    model->initialized = 0;
     model->recording_since_first = model->recording;
     model->cropped = 0;
     memset(model->slot, 0, (size_t)model->plan->slots * sizeof model->slot[0]);
@@ -39,6 +40,7 @@ void kvc_model_start(kvc_model *model, const kvc_plan *plan, const int32_t *numb
     model->next = 0;
     model->recording = 0;
     model->was_reset = 0;
+    model->offloaded = 0;
     forget(model);
 }
 
@@ -59,7 +61,7 @@ static void find_situation(const kvc_model *model, const kvc_op *op, kvc_situati
 {
     int boundary = kvc_plan_boundary(model->plan);
 
-    situation->held = (uint8_t)(model->length > 0 ? 2 : model->used);
+    situation->held = (uint8_t)(model->length > 0 ? 2 : model->used ? 1 : model->initialized ? 3 : 0);
     situation->reached = (uint8_t)(boundary == 0 ? 0 : model->length < boundary ? 1 : model->length == boundary ? 2 : 3);
     situation->recording = (uint8_t)(!model->recording ? 0 : model->recording_since_first ? 1 : 2);
     situation->cropped = (uint8_t)model->cropped;
@@ -82,6 +84,11 @@ static void expect_append(const kvc_model *model, const kvc_op *op, kvc_expectat
     int64_t length = (int64_t)model->length + op->n;
 
     out->rule = plan->rules.rule[KVC_CONTRACT_OVERFLOW];
+    if (model->offloaded && plan->rules.rule[KVC_CONTRACT_OFFLOAD]->value != KVC_OFFLOAD_ANY) {
+        out->rule = plan->rules.rule[KVC_CONTRACT_OFFLOAD];
+        out->unspecified = 1;
+        return;
+    }
     if (op->n < 0 || length > KVC_TOKENS_MAX) {
         out->unspecified = 1;
         return;
@@ -204,6 +211,21 @@ void kvc_model_expect(const kvc_model *model, const kvc_op *op, kvc_expectation 
         /* Recording ends as runtimes end it: after a crop has given back what was recorded. */
         out->unspecified = op->n == 0 && model->recording && model->used && !model->cropped;
         return;
+    case KVC_OFFLOAD:
+    case KVC_PREFETCH:
+        out->rule = model->plan->rules.rule[KVC_CONTRACT_OFFLOAD];
+        return;
+    case KVC_INITIALIZE:
+        out->rule = model->plan->rules.rule[KVC_CONTRACT_INITIALIZE];
+        /* Early is before the first append. */
+        out->unspecified = model->used;
+        return;
+    case KVC_COPY:
+        out->rule = model->plan->rules.rule[KVC_CONTRACT_COPY];
+        return;
+    case KVC_PICKLE:
+        out->rule = model->plan->rules.rule[KVC_CONTRACT_PICKLE];
+        return;
     }
     out->rule = model->plan->rules.rule[KVC_CONTRACT_CROP];
     out->unspecified = 1;
@@ -283,7 +305,7 @@ int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *
     int good = 1;
 
     model->appended = 0;
-    if (op->kind != KVC_CROP && op->kind != KVC_RECORD)
+    if (op->kind != KVC_CROP && op->kind != KVC_RECORD && !kvc_op_moves_cache((kvc_op_kind)op->kind))
         model->cropped = 0;
     if (refused) {
         if (op->kind == KVC_APPEND)
@@ -317,6 +339,16 @@ int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *
         if (!model->recording || !model->used)
             model->recording_since_first = model->recording;
         break;
+    case KVC_OFFLOAD:
+    case KVC_PREFETCH:
+        model->offloaded = op->kind == KVC_OFFLOAD;
+        break;
+    case KVC_INITIALIZE:
+        model->initialized = 1;
+        break;
+    case KVC_COPY:
+    case KVC_PICKLE:
+        break;
     }
     return good;
 }
@@ -336,18 +368,18 @@ void kvc_situation_from_code(int code, kvc_situation *situation)
     situation->recording = (uint8_t)(code % 3);
     code /= 3;
     situation->reached = (uint8_t)(code % 4);
-    situation->held = (uint8_t)(code / 4 % 3);
+    situation->held = (uint8_t)(code / 4 % 4);
 }
 
 const char *kvc_situation_text(const kvc_situation *situation, char *buffer, size_t size)
 {
-    static const char *const held[] = {"never used", "empty again", "holding tokens"};
+    static const char *const held[] = {"never used", "empty again", "holding tokens", "initialised and never used"};
     static const char *const reached[] = {"", ", below its boundary", ", at its boundary", ", past its boundary"};
     static const char *const recording[] = {"", ", recording", ", recording switched on late"};
     static const char *const ask[] = {"",          ", asked for nothing",        ", asked for some",
                                       ", asked for all", ", asked for more than there is", ", asked with a positive number"};
 
-    (void)snprintf(buffer, size, "%s%s%s%s%s", held[situation->held % 3], reached[situation->reached % 4],
+    (void)snprintf(buffer, size, "%s%s%s%s%s", held[situation->held % 4], reached[situation->reached % 4],
                    recording[situation->recording % 3], situation->cropped ? ", just cropped" : "",
                    ask[situation->ask % 6]);
     return buffer;

@@ -40,6 +40,8 @@ typedef struct kvc_model {
     int recording_since_first; /* recording was on at the first append and has been since */
     int cropped;        /* the last op was a crop */
     int was_reset;      /* a reset came before */
+    int offloaded;      /* its tensors wait elsewhere */
+    int initialized;    /* its memory was taken before the first append */
     kvc_slot_state slot[KVC_SLOTS_MAX];
 } kvc_model;
 
@@ -61,7 +63,7 @@ typedef enum kvc_ask {
 
 /* Where the cache stands before an op, by the model alone. */
 typedef struct kvc_situation {
-    uint8_t held;     /* 0 never used, 1 empty again, 2 holding tokens */
+    uint8_t held;     /* 0 never used, 1 empty again, 2 holding tokens, 3 initialised early and never used */
     uint8_t reached;  /* 0 no boundary, 1 below the smallest window or capacity, 2 at it, 3 past it */
     uint8_t recording; /* 0 off, 1 since the first append, 2 switched on late */
     uint8_t ask;      /* kvc_ask */
@@ -94,7 +96,7 @@ int32_t kvc_model_number(const kvc_model *model, int32_t index);
 /* "crop on a full window, recording" and the like; written to `buffer`. */
 const char *kvc_situation_text(const kvc_situation *situation, char *buffer, size_t size);
 /* A number for each situation, for tables; below KVC_SITUATIONS. */
-enum { KVC_SITUATIONS = 3 * 4 * 3 * 6 * 2 };
+enum { KVC_SITUATIONS = 4 * 4 * 3 * 6 * 2 };
 int kvc_situation_code(const kvc_situation *situation);
 void kvc_situation_from_code(int code, kvc_situation *situation);
 

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const names[KVC_OP_KINDS] = {"append", "crop", "reset", "reorder", "select", "repeat", "record"};
+static const char *const names[KVC_OP_KINDS] = {"append", "crop", "reset", "reorder", "select", "repeat", "record",
+                                                "offload", "prefetch", "initialize", "copy", "pickle"};
 
 const char *kvc_op_name(kvc_op_kind kind) {
     return names[kind];
@@ -19,12 +20,24 @@ int kvc_op_parse_name(const char *name, kvc_op_kind *kind) {
     return 0;
 }
 
+int kvc_op_has_number(kvc_op_kind kind) {
+    return kind == KVC_APPEND || kind == KVC_CROP || kind == KVC_REPEAT || kind == KVC_RECORD;
+}
+
+int kvc_op_has_rows(kvc_op_kind kind) {
+    return kind == KVC_REORDER || kind == KVC_SELECT;
+}
+
+int kvc_op_moves_cache(kvc_op_kind kind) {
+    return kind == KVC_OFFLOAD || kind == KVC_PREFETCH || kind == KVC_COPY || kind == KVC_PICKLE;
+}
+
 static int has_number(const kvc_op *op) {
-    return op->kind == KVC_APPEND || op->kind == KVC_CROP || op->kind == KVC_REPEAT || op->kind == KVC_RECORD;
+    return kvc_op_has_number((kvc_op_kind)op->kind);
 }
 
 static int has_rows(const kvc_op *op) {
-    return op->kind == KVC_REORDER || op->kind == KVC_SELECT;
+    return kvc_op_has_rows((kvc_op_kind)op->kind);
 }
 
 static int compare_numbers(int64_t a, int64_t b) {

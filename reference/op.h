@@ -16,9 +16,15 @@ typedef enum kvc_op_kind {
     KVC_REORDER, /* rows[count] */
     KVC_SELECT,  /* rows[count] */
     KVC_REPEAT,  /* n: times */
-    KVC_RECORD   /* n: 1 on, 0 off */
+    KVC_RECORD,  /* n: 1 on, 0 off */
+    /* Ops that change nothing of what the cache holds. */
+    KVC_OFFLOAD,    /* tensors go where they wait */
+    KVC_PREFETCH,   /* and come back */
+    KVC_INITIALIZE, /* memory is taken before the first append */
+    KVC_COPY,       /* a deep copy; the sequence goes on with it, and the original must stay as it is */
+    KVC_PICKLE      /* saved to bytes and restored; the sequence goes on with what was restored */
 } kvc_op_kind;
-enum { KVC_OP_KINDS = 7, KVC_OPS_MAX = 64 };
+enum { KVC_OP_KINDS = 12, KVC_OPS_MAX = 64 };
 
 typedef struct kvc_op {
     uint8_t kind; /* kvc_op_kind */
@@ -28,6 +34,11 @@ typedef struct kvc_op {
 } kvc_op;
 
 const char *kvc_op_name(kvc_op_kind kind);
+/* Whether the op takes a number (`n`) or rows. The others stand alone. */
+int kvc_op_has_number(kvc_op_kind kind);
+int kvc_op_has_rows(kvc_op_kind kind);
+/* Whether the op puts the whole cache elsewhere and must leave it as it was: offload, prefetch, copy, pickle. */
+int kvc_op_moves_cache(kvc_op_kind kind);
 /* Returns 1 and sets *kind, or 0 for an unknown name. */
 int kvc_op_parse_name(const char *name, kvc_op_kind *kind);
 /* Fixed order of ops: <0, 0, >0. The last tie-break of the size of a case. */

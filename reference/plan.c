@@ -136,13 +136,23 @@ static unsigned offered_ops(unsigned ops, const kvc_rules *rules)
         ops &= ~(1u << KVC_CROP);
     if (rules->rule[KVC_CONTRACT_RECORD]->value == KVC_RECORD_ABSENT)
         ops &= ~(1u << KVC_RECORD);
+    if (rules->rule[KVC_CONTRACT_OFFLOAD]->value == KVC_OFFLOAD_ABSENT)
+        ops &= ~(1u << KVC_OFFLOAD | 1u << KVC_PREFETCH);
+    if (rules->rule[KVC_CONTRACT_INITIALIZE]->value == KVC_STORING_ABSENT)
+        ops &= ~(1u << KVC_INITIALIZE);
+    if (rules->rule[KVC_CONTRACT_COPY]->value == KVC_STORING_ABSENT)
+        ops &= ~(1u << KVC_COPY);
+    if (rules->rule[KVC_CONTRACT_PICKLE]->value == KVC_STORING_ABSENT)
+        ops &= ~(1u << KVC_PICKLE);
     return ops;
 }
 
 static int add_layers(const kvc_catalogue *catalogue, const kvc_contract *contract, kvc_plan *plan, kvc_error *error)
 {
+    /* What a container hands to those of its layers that know it. */
+    const unsigned handed = 1u << KVC_RECORD | 1u << KVC_OFFLOAD | 1u << KVC_PREFETCH | 1u << KVC_INITIALIZE;
     const char *rest = plan->layer_words;
-    unsigned record = 0;
+    unsigned known = 0;
 
     while (*rest != '\0') {
         char name[KVC_SPEC_NAME_MAX];
@@ -165,16 +175,16 @@ static int add_layers(const kvc_catalogue *catalogue, const kvc_contract *contra
         {
             unsigned offered = offered_ops(layer->spec->ops, &layer->rules);
             layer->records = (offered & 1u << KVC_RECORD) != 0;
-            record |= offered & 1u << KVC_RECORD;
-            plan->ops &= offered | 1u << KVC_RECORD;
+            layer->initializes = (offered & 1u << KVC_INITIALIZE) != 0;
+            known |= offered & handed;
+            plan->ops &= offered | handed;
         }
         if (!add_views(plan, layer->spec, plan->layers, layer->spec->parts > 0 ? layer->spec->part_mask[0] : 0, error))
             return 0;
         plan->layers++;
         rest += length + (rest[length] == '+');
     }
-    /* A container hands recording to those of its layers that know it. */
-    plan->ops &= record | ~(1u << KVC_RECORD);
+    plan->ops &= known | ~handed;
     return 1;
 }
 
@@ -253,6 +263,7 @@ int kvc_plan_make(const kvc_catalogue *catalogue, const kvc_contract *contract, 
     plan->layer[0].spec = spec;
     plan->layer[0].rules = plan->rules;
     plan->layer[0].records = (plan->ops & 1u << KVC_RECORD) != 0;
+    plan->layer[0].initializes = (plan->ops & 1u << KVC_INITIALIZE) != 0;
     if (!add_views(plan, spec, 0, parts, error))
         return 0;
     plan->boundary = find_boundary(plan);

@@ -32,7 +32,8 @@ typedef struct kvc_slot {
 typedef struct kvc_layer {
     const kvc_spec *spec;
     kvc_rules rules;
-    int records; /* it keeps the past when told to */
+    int records;     /* it keeps the past when told to */
+    int initializes; /* its buffers exist once it was initialised early */
 } kvc_layer;
 
 typedef struct kvc_plan {

@@ -59,7 +59,7 @@ static int read_ops(const cJSON *json, const char *name, kvc_spec *spec, kvc_err
         kvc_op_kind kind;
         if (!cJSON_IsString(item) || !kvc_op_parse_name(item->valuestring, &kind)) {
             kvc_error_set(error,
-                          "%s: field \"ops\": expected append, crop, reset, reorder, select, repeat or record", name);
+                          "%s: field \"ops\": expected ops of docs/protocol.md", name);
             return 0;
         }
         spec->ops |= 1u << kind;

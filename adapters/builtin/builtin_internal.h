@@ -52,6 +52,7 @@ typedef struct kvc_store {
     kvc_dtype dtype;
     kvc_encoding encoding;
     int pinned; /* 1: the buffer never moves */
+    int borrowed; /* 1: the buffer is another store's; only broken copies have such */
 } kvc_store;
 
 /* Makes an empty store with room for `capacity` cells. Returns 0, or -1 when memory is short; it can be closed after both. */
@@ -81,6 +82,8 @@ int kvc_store_prepare_rows(kvc_store *store, const uint8_t *rows, int32_t count)
 void kvc_store_commit_rows(kvc_store *store);
 /* Forgets what was prepared. */
 void kvc_store_abandon_rows(kvc_store *store);
+/* Makes `out` a store of its own with the same contents. Returns 0, or -1 when memory is short; it can be closed after both. */
+int kvc_store_duplicate(kvc_store *out, const kvc_store *from);
 /* Gives the store a new buffer with the same contents. */
 void kvc_store_move(kvc_store *store);
 /* A packed buffer of at least `size` bytes, number `which` of the store; NULL when memory is short. */
@@ -177,6 +180,7 @@ const char *kvc_variant_name(size_t index);
 /* Names of tensors; `layer` is -1 in a cache that is one layer. */
 const char *kvc_stored_name(int layer, kvc_part_name name);
 const char *kvc_returned_name(int layer, kvc_part_name name);
+const char *kvc_original_name(int layer, kvc_part_name name);
 
 typedef struct kvc_builtin_part {
     const kvc_part_info *info;
@@ -197,6 +201,10 @@ typedef struct kvc_builtin_layer {
     int used; /* 1: tokens were appended since it was made or reset */
     int was_reset;
     int lost_dtype;
+    int is_original;  /* 1: it was copied, and is only shown from then on */
+    int away;         /* 1: offloaded */
+    int64_t away_count; /* keys that were offloaded, for one fault */
+    int one_cell_short; /* for one fault */
     int shrunk; /* 1: the last op on it was a crop */
     int32_t rows;
     int32_t fold;         /* of all tokens, for a folded state */
@@ -310,6 +318,20 @@ void kvc_watch_show(const kvc_watch *watch, kvc_observation *out);
 void kvc_watch_renew(kvc_watch *watch);
 void kvc_watch_close(kvc_watch *watch);
 
+/* A cache that was copied: the sequence goes on with the copy, in the struct of the cache. */
+typedef struct kvc_builtin_original {
+    struct kvc_builtin_original *next;
+    int32_t layers;
+    int64_t length[KVC_LAYERS_MAX]; /* as it reports them now */
+    kvc_builtin_layer layer[];
+} kvc_builtin_original;
+
+/* Performs copy, pickle, offload, prefetch or initialize. */
+const kvc_refusal *kvc_builtin_keep(kvc_cache *cache, const kvc_op *op);
+/* Shows the cache that was copied last, if there is one. Returns 0, or -1 when memory is short. */
+int kvc_builtin_show_original(kvc_cache *cache, kvc_observation *out);
+void kvc_builtin_close_originals(kvc_cache *cache);
+
 struct kvc_cache {
     kvc_params params;
     kvc_fault fault;
@@ -319,6 +341,7 @@ struct kvc_cache {
     int zeros; /* crops by 0 in a row */
     kvc_watch watch;
     void *leaked; /* list of what one fault takes */
+    kvc_builtin_original *original; /* list, the last one first */
     kvc_builtin_layer layer[];
 };
 

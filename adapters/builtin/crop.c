@@ -371,7 +371,7 @@ void kvc_builtin_layer_crop(kvc_builtin_layer *layer, int64_t removed) {
     }
     layer->length -= dropped;
     layer->shrunk = 1;
-    layer->lost_dtype = layer->fault == KVC_FAULT_DTYPE_LOST_AFTER_CROP;
+    layer->lost_dtype |= layer->fault == KVC_FAULT_DTYPE_LOST_AFTER_CROP;
     if (layer->fault == KVC_FAULT_LATE_STALE_VALUE) {
         layer->depth = dropped > 0;
     }

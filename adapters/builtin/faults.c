@@ -56,6 +56,13 @@
     ROW(full, hangs_on_second_zero, HANGS_ON_SECOND_ZERO, ALIVE, "The second crop(0) in a row never returns.") \
     ROW(full, leaks_memory, LEAKS_MEMORY, ALIVE, \
         "Every append takes 40 MiB and does not give them back before the cache is closed.") \
+    ROW(full, copy_shares_values, COPY_SHARES_VALUES, ISOLATION, "A copy shares the values with its original.") \
+    ROW(full, copy_empties_original, COPY_EMPTIES_ORIGINAL, ISOLATION, "Copying empties the cache that is copied.") \
+    ROW(full, offload_drops_values, OFFLOAD_DROPS_VALUES, SAVE, "offload loses the values.") \
+    ROW(full, prefetch_restores_stale, PREFETCH_RESTORES_STALE, SAVE, \
+        "prefetch brings the keys back as they were offloaded, whatever was removed since.") \
+    ROW(full, initialize_wrong_dtype, INITIALIZE_WRONG_DTYPE, KEYS, \
+        "After an early initialisation the keys are float32, whatever is put in.") \
     ROW(indexed, over_removal_index_left, OVER_REMOVAL_INDEX_LEFT, CLAMP, \
         "Removing more than there is empties keys and values, and slices the index keys with a negative length.") \
     ROW(indexed, over_removal_leaves_stale, OVER_REMOVAL_LEAVES_STALE, CLAMP, \
@@ -94,6 +101,7 @@
         "Below the window the announced mask begins before the first token.") \
     ROW(window, mask_offset_late, MASK_OFFSET_LATE, MASK, "Past the window the announced mask begins one token too late.") \
     ROW(window, position_capped, POSITION_CAPPED, POSITION, "The next position never exceeds the window.") \
+    ROW(window, copy_loses_recording, COPY_LOSES_RECORDING, SAVE, "A copy does not record.") \
     ROW(convolution, over_removal_leaves_state, OVER_REMOVAL_LEAVES_STATE, CLAMP, \
         "Removing more than there is leaves the oldest state.") \
     ROW(convolution, zero_keeps_recorded, ZERO_KEEPS_RECORDED, ZERO, \
@@ -151,6 +159,11 @@
     ROW(fixed, mask_is_length, MASK_IS_LENGTH, MASK, "The announced mask is as long as the tokens, not as the buffer.") \
     ROW(fixed, reorder_moves_buffer, REORDER_MOVES_BUFFER, ADDRESS, "reorder makes new buffers.") \
     ROW(fixed, reset_moves_buffer, RESET_MOVES_BUFFER, ADDRESS, "reset makes new buffers.") \
+    ROW(fixed, copy_shares_buffers, COPY_SHARES_BUFFERS, ISOLATION, "A copy writes into the buffers of its original.") \
+    ROW(fixed, pickle_loses_count, PICKLE_LOSES_COUNT, SAVE, "A restored cache has length 0.") \
+    ROW(fixed, initialize_counts, INITIALIZE_COUNTS, LENGTH, "An early initialisation counts as a token.") \
+    ROW(fixed, initialize_one_cell_short, INITIALIZE_ONE_CELL_SHORT, KEYS, \
+        "An early initialisation makes buffers of one cell less.") \
     ROW(fixed_window, crop_after_eviction, CROP_AFTER_EVICTION, REFUSE, \
         "A crop of two tokens or more is done although the tokens that it needs were evicted.") \
     ROW(fixed_window, claims_lost_tokens, CLAIMS_LOST_TOKENS, HONEST, \
@@ -236,6 +249,7 @@
     ROW(hybrid, reorder_forgets_states, REORDER_FORGETS_STATES, BATCH, "reorder forgets the convolution states.") \
     ROW(hybrid, states_not_cropped, STATES_NOT_CROPPED, STATE, "A crop forgets the convolution states.") \
     ROW(hybrid, values_not_cropped, VALUES_NOT_CROPPED, VALUES, "A crop of one token leaves the values as they were.") \
+    ROW(hybrid, copy_forgets_states, COPY_FORGETS_STATES, SAVE, "A copy has no convolution states.") \
     ROW(layers, container_skips_last, CONTAINER_SKIPS_LAST, CALL, \
         "A crop through the container does not reach the last layer.") \
     ROW(layers, crop_half_done, CROP_HALF_DONE, ATOMIC, "A refused crop has cropped the layers before the one that refused.") \
@@ -243,7 +257,9 @@
         "A refused append has gone into the layers before the one that refused.") \
     ROW(layers, reset_first_only, RESET_FIRST_ONLY, RESET, "reset reaches the first layer only.") \
     ROW(layers, reorder_first_only, REORDER_FIRST_ONLY, BATCH, "reorder reaches the first layer only.") \
-    ROW(layers, length_of_last_lags, LENGTH_OF_LAST_LAGS, LENGTH, "The last layer reports its length from before the crop.")
+    ROW(layers, length_of_last_lags, LENGTH_OF_LAST_LAGS, LENGTH, "The last layer reports its length from before the crop.") \
+    ROW(layers, copy_first_only, COPY_FIRST_ONLY, ISOLATION, \
+        "A copy shares all layers but the first with its original.")
 
 #define DESCRIPTION(variant, fault, switch, law, text) {#variant, #fault, #law, text},
 #define NAME(variant, fault, switch, law, text) #variant "+" #fault,

@@ -77,6 +77,7 @@ static void close_cache(kvc_cache *cache) {
         kvc_builtin_layer_close(&cache->layer[i]);
     }
     kvc_watch_close(&cache->watch);
+    kvc_builtin_close_originals(cache);
     free_leaked(cache);
     free(cache);
 }
@@ -91,6 +92,7 @@ static int renew_cache(kvc_cache *cache) {
     cache->appends = 0;
     cache->zeros = 0;
     kvc_watch_renew(&cache->watch);
+    kvc_builtin_close_originals(cache);
     free_leaked(cache);
     return 1;
 }
@@ -393,6 +395,12 @@ static const kvc_refusal *run_op(kvc_cache *cache, const kvc_op *op, const int32
         return run_rows(cache, op);
     case KVC_RECORD:
         return run_record(cache, op);
+    case KVC_OFFLOAD:
+    case KVC_PREFETCH:
+    case KVC_INITIALIZE:
+    case KVC_COPY:
+    case KVC_PICKLE:
+        return kvc_builtin_keep(cache, op);
     }
     return &kvc_refusal_absent;
 }
@@ -430,6 +438,9 @@ static void run_cache(kvc_cache *cache, const kvc_op *op, const int32_t *numbers
         if (kvc_builtin_layer_show(layer, appended, out) != 0) {
             refuse(&kvc_refusal_memory, out);
         }
+    }
+    if (kvc_builtin_show_original(cache, out) != 0) {
+        refuse(&kvc_refusal_memory, out);
     }
     if (cache->params.watch) {
         if (appended && kvc_watch_returned(&cache->watch, cache->appends - 1, out) != 0) {

@@ -148,11 +148,16 @@ static void pad_right(const kvc_store *store, int64_t cells, int64_t width) {
     }
 }
 
+static const char *name_of(const kvc_builtin_layer *layer, const kvc_builtin_part *part) {
+    kvc_part_name name = (kvc_part_name)part->info->name;
+    return layer->is_original ? kvc_original_name(layer->number, name) : kvc_stored_name(layer->number, name);
+}
+
 static int show_quantised(kvc_builtin_layer *layer, int index, kvc_tensor *tensor) {
     const kvc_builtin_part *part = &layer->part[index];
     const kvc_store *residual = &layer->part[index - 2].store;
     int64_t cells;
-    tensor->name = kvc_stored_name(layer->number, (kvc_part_name)part->info->name);
+    tensor->name = name_of(layer, part);
     tensor->dtype = (int32_t)residual->dtype;
     tensor->address = 0;
     tensor->data = kvc_quantised_view(layer, index, 0, &cells);
@@ -165,7 +170,7 @@ static int show_stored(kvc_builtin_layer *layer, kvc_builtin_part *part, kvc_ten
     kvc_store *store = &part->store;
     kvc_part_rule rule = (kvc_part_rule)part->info->rule;
     int64_t cells = store->count;
-    tensor->name = kvc_stored_name(layer->number, (kvc_part_name)part->info->name);
+    tensor->name = name_of(layer, part);
     tensor->dtype = (int32_t)store->dtype;
     tensor->address = 0;
     switch (rule) {
@@ -181,6 +186,9 @@ static int show_stored(kvc_builtin_layer *layer, kvc_builtin_part *part, kvc_ten
         cells = store->capacity;
         tensor->data = store->data;
         tensor->address = (uint64_t)(uintptr_t)store->data;
+        if (layer->one_cell_short) {
+            tensor->data = kvc_store_view(store, 0, 0, --cells);
+        }
         break;
     case KVC_PART_COUNT:
         cells = 1;

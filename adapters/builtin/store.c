@@ -56,7 +56,17 @@ int kvc_store_open(kvc_store *store, int32_t rows, int32_t heads, int32_t channe
     return kvc_store_renew(store);
 }
 
+/* A borrowed buffer stays with its owner. */
+static void return_borrowed(kvc_store *store) {
+    if (store->borrowed) {
+        store->data = NULL;
+        store->data_room = 0;
+        store->borrowed = 0;
+    }
+}
+
 int kvc_store_renew(kvc_store *store) {
+    return_borrowed(store);
     store->rows = store->first_rows;
     store->capacity = store->first_capacity;
     store->start = 0;
@@ -65,7 +75,27 @@ int kvc_store_renew(kvc_store *store) {
     return enough(&store->data, &store->data_room, product(lanes(store), (size_t)store->capacity, store->cell)) != NULL ? 0 : -1;
 }
 
+int kvc_store_duplicate(kvc_store *out, const kvc_store *from) {
+    size_t size = lanes(from) * (size_t)from->capacity * from->cell;
+    *out = *from;
+    out->data = out->spare = NULL;
+    out->data_room = out->spare_room = 0;
+    out->spare_rows = 0;
+    out->borrowed = 0;
+    for (int which = 0; which < KVC_LANES_SHOWN; which++) {
+        out->shown[which] = NULL;
+        out->shown_room[which] = 0;
+    }
+    memset(&out->inputs, 0, sizeof out->inputs);
+    if (enough(&out->data, &out->data_room, size) == NULL) {
+        return -1;
+    }
+    memcpy(out->data, from->data, size);
+    return 0;
+}
+
 void kvc_store_close(kvc_store *store) {
+    return_borrowed(store);
     free(store->data);
     free(store->spare);
     for (int which = 0; which < KVC_LANES_SHOWN; which++) {
@@ -80,6 +110,7 @@ static unsigned char *slot(const kvc_store *store, size_t lane, int64_t index) {
 }
 
 static void swap_spare(kvc_store *store) {
+    return_borrowed(store);
     unsigned char *data = store->data;
     size_t room = store->data_room;
     store->data = store->spare;

@@ -20,6 +20,12 @@ static const char *const returned_names[KVC_LAYERS_MAX + 1][KVC_NAMES] = {
     TEXT_NAMES("layer5.returned."), TEXT_NAMES("layer6.returned."), TEXT_NAMES("layer7.returned."),
 };
 
+static const char *const original_names[KVC_LAYERS_MAX + 1][KVC_NAMES] = {
+    TEXT_NAMES("original."),        TEXT_NAMES("original.layer0."), TEXT_NAMES("original.layer1."),
+    TEXT_NAMES("original.layer2."), TEXT_NAMES("original.layer3."), TEXT_NAMES("original.layer4."),
+    TEXT_NAMES("original.layer5."), TEXT_NAMES("original.layer6."), TEXT_NAMES("original.layer7."),
+};
+
 #define KEYS(rule) {KVC_PART_##rule, KVC_NAME_KEYS, KVC_SHAPE_KEYS, 0, 1}
 #define VALUES(rule) {KVC_PART_##rule, KVC_NAME_VALUES, KVC_SHAPE_VALUES, 1, 1}
 
@@ -103,4 +109,8 @@ const char *kvc_stored_name(int layer, kvc_part_name name) {
 
 const char *kvc_returned_name(int layer, kvc_part_name name) {
     return returned_names[layer + 1][name];
+}
+
+const char *kvc_original_name(int layer, kvc_part_name name) {
+    return original_names[layer + 1][name];
 }

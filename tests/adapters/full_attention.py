@@ -5,14 +5,16 @@ It is run as `kvconform run exec:'python3 tests/adapters/full_attention.py'`.
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import struct
 import sys
 from functools import lru_cache
 from typing import Any
 
 Tensor = tuple[str, list[int], bytes]
-"""Name, shape and little-endian data; its dtype is that of the parameters."""
+"""Name, shape and little-endian data; its dtype is that of the parameters, of lengths int64."""
 SALTS = {"keys": 0, "values": 1}
 LETTERS = {"float32": "f", "float16": "e", "float64": "d"}
 
@@ -33,6 +35,7 @@ class Cache:
     def __init__(self, params: dict[str, Any]) -> None:
         self.params = params
         self.rows: list[list[tuple[int, int]]] = [[] for _ in range(params["batch"])]
+        self.original: list[list[tuple[int, int]]] | None = None  # what was copied; the sequence goes on with the copy
         self.next = 0
         self.watched: tuple[list[Tensor], list[Tensor]] = ([], [])
         self.appends = 0
@@ -79,6 +82,12 @@ class Cache:
             self.rows = [list(self.rows[row]) for row in op[1]]
         elif op[0] == "repeat":
             self.rows = [list(row) for row in self.rows for _ in range(op[1])]
+        elif op[0] == "copy":
+            self.original, self.rows = self.rows, copy.deepcopy(self.rows)
+        elif op[0] == "pickle":
+            self.rows = pickle.loads(pickle.dumps(self.rows))
+        elif op[0] in {"offload", "prefetch", "initialize"}:
+            pass  # lists lie in one place and need no memory before they are used
         else:
             raise NotImplementedError(op[0])
         return []
@@ -86,6 +95,9 @@ class Cache:
     def shown(self, returned: list[Tensor]) -> list[Tensor]:
         """All tensors after an op."""
         stored = [self.tensor(kind, kind, self.rows) for kind in SALTS if self.appends > 0]
+        if self.original is not None:
+            stored += [self.tensor(f"original.{kind}", kind, self.original) for kind in SALTS]
+            stored.append(("original.length", [1], struct.pack("<q", len(self.original[0]))))
         return stored + returned + (self.watched[0] + self.watched[1] if self.params["watch"] else [])
 
 
@@ -111,7 +123,7 @@ class Adapter:
         indices = []
         for name, shape, data in cache.shown(returned):
             indices.append(len(self.tensors))
-            self.tensors.append([name, cache.params["dtype"], shape])
+            self.tensors.append([name, "int64" if name.endswith("length") else cache.params["dtype"], shape])
             self.raw.append(data)
         length = len(cache.rows[0])
         return [outcome, [length], masks, [length], None, indices, error]

@@ -113,7 +113,7 @@ Test(explore, correct_caches) {
         uint64_t judged = 0;
         uint64_t planned = 0;
         char ops[512] = "";
-        explore(s, all_variants[at], 1500);
+        explore(s, all_variants[at], 5000);
         cr_expect_eq(s->out.findings, 0, "%s: %s: %s", all_variants[at], s->out.findings > 0 ? s->out.finding[0].id : "",
                      s->out.findings > 0 ? ops_of(&s->out.finding[0], ops, sizeof ops) : "");
         for (int kind = 0; kind < KVC_OP_KINDS; kind++) {
@@ -163,7 +163,17 @@ Test(explore, broken_caches) {
         {"running+chunk_dependent", KVC_CHUNK, "append 2"},
         {"fixed+overflow_wraps", KVC_REFUSE, "append 5"},
         {"fixed+reset_moves_buffer", KVC_ADDRESS, "crop 0, reset"},
-        {"layers+container_skips_last", KVC_CALL, "append 1, crop -1"},
+        {"full+offload_drops_values", KVC_SAVE, "append 1, offload"},
+        {"full+prefetch_restores_stale", KVC_SAVE, "append 2, offload, crop -1, prefetch"},
+        {"full+initialize_wrong_dtype", KVC_KEYS, "initialize, append 1"},
+        {"full+copy_shares_values", KVC_ISOLATION, "append 1, copy, crop -1, append 1"},
+        {"full+copy_empties_original", KVC_ISOLATION, "append 1, copy"},
+        {"window+copy_loses_recording", KVC_SAVE, NULL},
+        {"fixed+copy_shares_buffers", KVC_ISOLATION, "copy, append 1"},
+        {"fixed+pickle_loses_count", KVC_SAVE, "append 1, pickle"},
+        {"fixed+initialize_counts", KVC_LENGTH, "initialize"},
+        {"fixed+initialize_one_cell_short", KVC_KEYS, "initialize"},
+        {"layers+container_skips_last", KVC_CALL, NULL},
         {"layers+crop_half_done", KVC_ATOMIC, NULL},
     };
     scene *s = begin(2);
@@ -222,7 +232,7 @@ Test(explore, any_number_of_workers) {
             scene *s = begin(jobs);
             /* All workers take part from the start. */
             (void)poll(NULL, 0, 50);
-            explore(s, variants[at], 3000);
+            explore(s, variants[at], 7000);
             cr_expect_gt(s->out.findings, 0, "%s", variants[at]);
             write_down(&s->out, text[jobs - 1], sizeof text[0]);
             coverage[jobs - 1] = s->out.coverage;
@@ -266,7 +276,7 @@ Test(explore, deadly_caches, .timeout = 120) {
     for (size_t at = 0; at < sizeof table / sizeof table[0]; at++) {
         scene *s = begin(2);
         char ops[512];
-        explore(s, table[at].variant, 600);
+        explore(s, table[at].variant, 2600);
         cr_assert_geq(s->out.findings, 1, "%s", table[at].variant);
         const kvc_finding *finding = &s->out.finding[0];
         cr_expect_eq((int)finding->law, KVC_ALIVE, "%s: %s", table[at].variant, kvc_law_name(finding->law));

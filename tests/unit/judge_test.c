@@ -744,11 +744,11 @@ Test(judge, naming) {
     cr_expect_eq(failure.also, LAW(VALUES) | LAW(KEYS));
 }
 
-/* The laws in the order of the design. */
+/* The laws in the order in which they name a failure. */
 Test(judge, laws) {
     static const char *const names[KVC_LAWS] = {"ALIVE", "CALL",  "HONEST", "REFUSE", "ATOMIC", "CLAMP",   "ZERO",
-                                                "RESET", "BATCH", "LENGTH", "INDEX",  "STATE",  "KEYS",    "VALUES",
-                                                "RETURN", "MASK", "ADDRESS", "ALIAS", "RESUME", "CHUNK",   "POSITION"};
+                                                "RESET", "BATCH", "SAVE",  "LENGTH", "INDEX",  "STATE", "KEYS",    "VALUES",
+                                                "RETURN", "MASK", "ADDRESS", "ALIAS", "ISOLATION", "RESUME", "CHUNK", "POSITION"};
     kvc_law law = KVC_ALIVE;
     for (int at = 0; at < KVC_LAWS; at++) {
         cr_expect_str_eq(kvc_law_name((kvc_law)at), names[at]);
