@@ -127,6 +127,34 @@ CASES: dict[str, tuple[dict[str, Any], Any]] = {
         ),
         lambda v: 1,
     ),
+    "blocks": (
+        case(
+            "DeepseekV4CSACache",
+            [["append", 3], ["append", 2]],
+            state(
+                [5],
+                **{
+                    "buffer_kv.compressor": [[4]],
+                    "overlap_gate.indexer": [[2, 3]],
+                    "entry_count.indexer": [[2]],
+                    "compressed_kv.compressor": [[1, 3]],
+                    "returned.overlap_kv.compressor": [[0, 1]],
+                    "returned.entry_count.compressor": [[2]],
+                },
+            ),
+            params={"block": 2},
+        ),
+        lambda v: 0,
+    ),
+    "blocks are forgotten": (
+        case(
+            "DeepseekV4HCACache",
+            [["append", 2], ["repeat", 2]],
+            state([2], **{"compressed_kv.compressor": [[1]] * 2}),
+            params={"block": 2},
+        ),
+        lambda v: 1,
+    ),
     "atomic": (
         case("DynamicLayer", [["append", 2], ["crop", -1]], state([2], keys=[[0, 1]]), law="ATOMIC"),
         lambda v: 0,

@@ -13,7 +13,8 @@ VARIANTS = [
     "StaticIndexedLayer", "LinearAttentionLayer", "LinearAttentionAndFullAttentionLayer",
     "LinearAttentionAndSlidingWindowAttentionLayer", "LinearAttentionAndStaticFullAttentionLayer",
     "LinearAttentionAndStaticSlidingWindowAttentionLayer", "MiniMaxM3VLSparseCacheLayer",
-    "MiniMaxM3VLSparseStaticCacheLayer", "MiniMaxCache", "DynamicCache",
+    "MiniMaxM3VLSparseStaticCacheLayer", "MiniMaxCache", "DynamicCache", "DeepseekV4HCACache", "DeepseekV4CSACache",
+    "DummyLayer",
 ]  # fmt: skip
 CALLS = ["position", "keyword", "deprecated", "container", "container_keyword", "container_deprecated"]
 SEQUENCES: list[list[list[Any]]] = [
@@ -51,7 +52,7 @@ def test_every_op_is_answered(adapter: Adapter, variant: str, call: str) -> None
                 tokens += op[1] if op[0] == "append" else 0
             # The first append of a fresh cache works in every variant and style.
             if ops[0][0] == "append":
-                assert steps[0].outcome == 0
+                assert steps[0].outcome == (1 if variant == "DummyLayer" else 0)
 
 
 def test_all_calling_styles_show_the_same(adapter: Adapter, version: tuple[int, ...]) -> None:
@@ -121,3 +122,31 @@ def test_layers_have_names_of_their_own(adapter: Adapter) -> None:
     assert step.shapes["layer1.returned.keys"] == [1, 1, 4, 8]
     assert step.shapes["input.0.layer1.keys"] == [1, 1, 4, 8]
     assert step.shapes["earlier.0.layer0.values"] == [1, 1, 4, 8]
+
+
+def test_blocks_are_compressed_as_the_model_does(adapter: Adapter) -> None:
+    params = {"window": 3, "block": 2, "batch": 2, "watch": 1}
+    ((first, second),) = adapter.run("DeepseekV4CSACache", params, [["append", 1], ["append", 3]])
+    assert first.shapes["buffer_kv.compressor"] == [2, 1, 16]
+    assert first.values("entry_count.indexer") == [0]
+    assert "overlap_kv.compressor" not in first.shapes
+    assert second.shapes["returned.buffer_gate.indexer"] == [2, 4, 16]
+    assert second.shapes["overlap_gate.indexer"] == [2, 2, 8]
+    assert "returned.overlap_kv.compressor" not in second.shapes
+    assert second.values("entry_count.compressor") == [2]
+    assert second.values("returned.entry_count.compressor") == [0]
+    # The entries are those of the folds 31 * 1 + 2 and 31 * 3 + 4.
+    entries = heads_tensor(3, [[(33, row), (97, row)] for row in range(2)], 1, 8)
+    assert second.values("compressed_kv.compressor") == entries
+    assert second.shapes["input.1.buffer_kv.compressor"] == [2, 3, 16]
+
+
+def test_a_placeholder_takes_nothing(adapter: Adapter) -> None:
+    if "DummyLayer" not in adapter.hello["variants"]:
+        pytest.skip(f"transformers {adapter.hello['version']} has no DummyLayer")
+    ((refused, crop, reset),) = adapter.run("DummyLayer", {}, [["append", 1], ["crop", 3], ["reset"]])
+    assert refused.error is not None
+    assert refused.error[0] == "NotImplementedError"
+    assert (crop.outcome, crop.claim, reset.outcome) == (0, 1, 0)
+    assert crop.lengths == [None]
+    assert crop.shapes == {}

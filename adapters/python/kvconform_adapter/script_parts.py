@@ -90,6 +90,36 @@ def fit(layer, tensor):
         return torch.nn.functional.pad(tensor, (KERNEL - width, 0))
     return tensor[..., width - KERNEL :]
 ''',
+    "features": '''\
+def features(first, count, rows, channels):
+    """[rows, count, channels]"""
+    return spread(numbers(first, count, rows)[:, :, None].expand(rows, count, channels))
+''',
+    "compress": '''\
+def compress(layer, name, kv, gate, prefix=""):
+    """What the model's compressor does. The newest token of a block stands for what it would pool from all of them."""
+    chunk, chunk_gate, start = layer.store_compression_weights(name, kv, gate)
+    returned[f"{prefix}returned.buffer_kv.{name}"] = chunk
+    returned[f"{prefix}returned.buffer_gate.{name}"] = chunk_gate
+    returned[f"{prefix}returned.entry_count.{name}"] = torch.tensor([int(start)])
+    entries = chunk[:, BLOCK - 1 :: BLOCK].clone()
+    returned[f"{prefix}returned.compressed_kv.{name}"] = layer.update_compressor_states(name, entries)
+''',
+    "compress_overlapping": '''\
+def compress(layer, name, kv, gate, prefix=""):
+    """What the model's compressor does. The newest token of a block stands for what it would pool from all of them."""
+    chunk, chunk_gate, start = layer.store_compression_weights(name, kv, gate)
+    returned[f"{prefix}returned.buffer_kv.{name}"] = chunk
+    returned[f"{prefix}returned.buffer_gate.{name}"] = chunk_gate
+    returned[f"{prefix}returned.entry_count.{name}"] = torch.tensor([int(start)])
+    half = kv.shape[-1] // 2  # two series lie side by side; the first goes into the entry of the next block
+    if chunk.shape[1] > 0:
+        blocks = (chunk.shape[0], chunk.shape[1] // BLOCK, BLOCK, -1)
+        prior = layer.update_overlap_state(name, chunk.view(blocks), chunk_gate.view(blocks), half)
+        returned[f"{prefix}returned.overlap_kv.{name}"], returned[f"{prefix}returned.overlap_gate.{name}"] = prior
+    entries = chunk[:, BLOCK - 1 :: BLOCK, :half].clone()
+    returned[f"{prefix}returned.compressed_kv.{name}"] = layer.update_compressor_states(name, entries)
+''',
     "state": '''\
 def state(last, rows):
     """A recurrent state after token `last`, [rows, heads, key channels, value channels]"""
@@ -107,6 +137,8 @@ def seen(name, tensor):
     """What a tensor holds: for each row its numbers in order, None where the elements of one token differ."""
     if not isinstance(tensor, torch.Tensor) or tensor.numel() == 0:
         return []
+    if tensor.ndim == 1:
+        return [[int(number) for number in tensor]]
     plain = name.split("returned.")[-1]
     plain = plain.split(".", 1)[1] if plain.startswith("layer") else plain
     if plain.split(".")[0] in AXES:

@@ -22,6 +22,8 @@ from kvconform_adapter.request import Params, RequestError
 CACHE_UTILS = "transformers.cache_utils"
 MINIMAX = "transformers.models.minimax.modeling_minimax"
 MINIMAX_M3 = "transformers.models.minimax_m3_vl.modeling_minimax_m3_vl"
+DEEPSEEK = "transformers.models.deepseek_v4.modeling_deepseek_v4"
+DEEPSEEK_CONFIG = "transformers.models.deepseek_v4.configuration_deepseek_v4"
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,9 @@ class Variant:
     """One class of the subject.
 
     `attention`, `linear`: the halves it has. `index`: "" or the attribute that holds its index keys. `sliding`,
-    `static`: whether it is made with a window, with a maximal length.
+    `static`: whether it is made with a window, with a maximal length. `blocks`: "" or what its configuration calls the
+    rate of its compressed blocks; `overlap`: whether those overlap and an indexer has some of its own. `stores`: False
+    for a placeholder.
     """
 
     name: str
@@ -39,6 +43,9 @@ class Variant:
     index: str = ""
     sliding: bool = False
     static: bool = False
+    blocks: str = ""
+    overlap: bool = False
+    stores: bool = True
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -46,6 +53,10 @@ class Variant:
         found = []
         if self.attention:
             found.append("attention")
+        if self.blocks:
+            found.append("compressor")
+        if self.overlap:
+            found.append("indexer")
         if self.index:
             found.append("index")
         if self.linear:
@@ -71,6 +82,11 @@ VARIANTS = {
         Variant("LinearAttentionAndStaticSlidingWindowAttentionLayer", linear=True, sliding=True, static=True),
         Variant("MiniMaxM3VLSparseCacheLayer", module=MINIMAX_M3, index="idx_keys"),
         Variant("MiniMaxM3VLSparseStaticCacheLayer", module=MINIMAX_M3, index="idx_keys", static=True),
+        Variant("DeepseekV4HCACache", module=DEEPSEEK, sliding=True, blocks="heavily_compressed_attention"),
+        Variant(
+            "DeepseekV4CSACache", module=DEEPSEEK, sliding=True, blocks="compressed_sparse_attention", overlap=True
+        ),
+        Variant("DummyLayer", stores=False),
     )
 }
 """Single layers. `MiniMaxCache` and `DynamicCache` are containers and stand beside this table."""
@@ -131,9 +147,18 @@ def crop_keyword(owner: Any) -> str:
     return next(name for name in inspect.signature(crop).parameters if name != "self")
 
 
-def constructor_arguments(variant: Variant, params: Params, owner: Any) -> dict[str, int]:
+def block_settings(variant: Variant, params: Params) -> dict[str, Any]:
+    """What the configuration of a layer with compressed blocks is made with."""
+    rates = dict.fromkeys(("heavily_compressed_attention", variant.blocks), params.block)
+    return {"sliding_window": params.window, "compress_rates": rates}
+
+
+def constructor_arguments(variant: Variant, params: Params, owner: Any) -> dict[str, Any]:
     """What the class is made with."""
-    arguments: dict[str, int] = {}
+    arguments: dict[str, Any] = {}
+    if variant.blocks:
+        config = load_class(DEEPSEEK_CONFIG, "DeepseekV4Config")
+        return {"config": config(**block_settings(variant, params))}
     if variant.static:
         arguments["max_cache_len"] = params.capacity
     if variant.sliding:

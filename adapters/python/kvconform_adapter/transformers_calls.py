@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from kvconform_adapter.request import Params, RequestError
+from kvconform_adapter.transformers_blocks import FIRST_SALT, Compressor, make_compressors
 from kvconform_adapter.transformers_caches import (
     CACHE_UTILS,
     DYNAMIC_CACHE,
@@ -37,6 +38,8 @@ DTYPES = {
 }
 
 SALTS = {"keys": 0, "values": 1, "indexer_keys": 2, "idx_keys": 2, "conv_states": 3, "recurrent_states": 5}
+SALTS |= {f"buffer_kv.{name}": salt for name, salt in FIRST_SALT.items()}
+SALTS |= {f"buffer_gate.{name}": salt + 1 for name, salt in FIRST_SALT.items()}
 LAYERS_MAX = 8
 
 
@@ -164,7 +167,9 @@ class PlanMaker:
     ) -> None:
         """Feeds, tensors and observers of one layer."""
         slots = {}
-        for name, fetch in stored_tensors(variant, parts, self.params.states):
+        compressors = make_compressors(parts, variant.overlap, self.params, self.dtype, self.keyword)
+        stored = stored_tensors(variant, parts, self.params.states)
+        for name, fetch in stored + [pair for compressor in compressors for pair in compressor.stored()]:
             slots[name] = len(plan.stored)
             plan.stored.append((prefix + name, index, fetch))
 
@@ -187,11 +192,14 @@ class PlanMaker:
             plan.recurrent = plan.recurrent or "recurrent" in parts
         params = self.params
         if "attention" in parts:
-            tables = (
-                self.table("heads", "keys", (params.key_dim,)),
-                self.table("heads", "values", (params.value_dim,)),
-            )
+            keys = self.table("heads", "keys", (params.key_dim,))
+            # DeepSeek V4 has one tensor for both.
+            tables = (keys, keys if variant.blocks else self.table("heads", "values", (params.value_dim,)))
             add(("keys", "values"), tables, self.attention_call(index, through))
+        for compressor in compressors:
+            names = tuple(name for name, _ in compressor.stored())
+            given = tuple(self.table("flat", name, (compressor.width,)) for name in names[:2])
+            add(names, given, compress(index, compressor))
         if "index" in parts:
             flat = variant.index == "indexer_keys"
             heads = 1
@@ -203,7 +211,7 @@ class PlanMaker:
             name = "indexer_position_ids"
             table = self.table("planes", name, (), heads=PLANES)
             add((name,), (table,), positions_call(index), returns=False)
-        if "attention" in parts:
+        if "attention" in parts and variant.stores:
             plan.lengths.append(self.length_reader(index, through))
             plan.masks.append(self.mask_reader(index, through))
             if through and hasattr(load_class("transformers.cache_utils", "Cache"), "get_query_offset"):
@@ -360,6 +368,11 @@ class PlanMaker:
         plan.ops = self.common_ops(owner)
         plan.ops["record"] = record_container
         return plan
+
+
+def compress(index: int, compressor: Compressor) -> Call:
+    """One pass of a compressor: containers have no such methods, models call them on the layer."""
+    return lambda session, given: compressor.call(session.layers[index], given[0], given[1])
 
 
 def set_linear(session: Session, given: Any) -> Any:

@@ -12,12 +12,15 @@ from typing import Any
 
 from kvconform_adapter.request import Op, Params, RequestError, ScriptRequest
 from kvconform_adapter.script_parts import ADDRESSES, COMPARE, COUNTERS, HELPERS, LAW_CHECKS, OBSERVE, PREAMBLE, WATCHED
+from kvconform_adapter.transformers_blocks import Compressor, make_compressors
 from kvconform_adapter.transformers_caches import (
+    DEEPSEEK_CONFIG,
     DYNAMIC_CACHE,
     MINIMAX,
     MINIMAX_CACHE,
     Variant,
     accepts,
+    block_settings,
     chosen_parts,
     constructor_arguments,
     crop_keyword,
@@ -36,6 +39,11 @@ AXES = {
     "indexer_keys": (0, 1),
     "indexer_position_ids": (1, 2),
     "conv_states": (0, 2),
+    "buffer_kv": (0, 1),
+    "buffer_gate": (0, 1),
+    "overlap_kv": (0, 1),
+    "overlap_gate": (0, 1),
+    "compressed_kv": (0, 1),
 }
 """The axes of rows and tokens."""
 
@@ -50,6 +58,7 @@ class Part:
     prefix: str
     parts: tuple[str, ...]
     owner: Any
+    compressors: list[Compressor]
 
 
 def row_distance(params: Params, rows: int, tokens: int) -> int:
@@ -140,14 +149,16 @@ class Writer:
         names = self.params.layers.split("+") if self.several else [self.request.variant]
         for place, name in enumerate(names):
             variant = find_variant(name)
+            parts = chosen_parts(variant, self.params, self.several)
             self.parts.append(
                 Part(
                     variant=variant,
                     spelled=f"layers[{place}]" if self.several else "layer",
                     place=place,
                     prefix=f"layer{place}." if self.several else "",
-                    parts=chosen_parts(variant, self.params, self.several),
+                    parts=parts,
                     owner=load_class(variant.module, name),
+                    compressors=make_compressors(parts, variant.overlap, self.params, None, self.keyword),
                 )
             )
 
@@ -172,6 +183,8 @@ class Writer:
         else:
             for part in self.parts:
                 modules.setdefault(part.variant.module, set()).add(part.variant.name)
+                if part.variant.blocks:
+                    modules[DEEPSEEK_CONFIG] = {"DeepseekV4Config"}
             if self.through:
                 modules.setdefault("transformers.cache_utils", set()).add("Cache")
         imports = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(modules.items())]
@@ -182,6 +195,7 @@ class Writer:
             "INDEX_DIM": self.params.index_dim,
             "CHANNELS": self.params.channels,
             "KERNEL": self.params.kernel,
+            "BLOCK": self.params.block,
             "PLANES": PLANES,
         }
         wanted = ["spread"]
@@ -197,6 +211,9 @@ class Writer:
             wanted += ["columns"] + ([] if self.sized() else ["fit"])
         if self.uses("recurrent"):
             wanted.append("state")
+        if self.uses("compressor"):
+            overlap = any(part.variant.overlap for part in self.parts)
+            wanted += ["features", "compress_overlapping" if overlap else "compress"]
         if self.params.layout == "strided":
             wanted[0] = "spread_apart"
         helpers = "\n\n".join(HELPERS[name] for name in wanted)
@@ -224,6 +241,11 @@ class Writer:
             return ["cache = MiniMaxCache()"]
         made = []
         for part in self.parts:
+            if part.variant.blocks:
+                settings = block_settings(part.variant, self.params)
+                spelled = ", ".join(f"{name}={json.dumps(value)}" for name, value in settings.items())
+                made.append(f"{part.variant.name}(DeepseekV4Config({spelled}))")
+                continue
             arguments = constructor_arguments(part.variant, self.params, part.owner)
             made.append(f"{part.variant.name}({', '.join(f'{name}={value}' for name, value in arguments.items())})")
         if self.several:
@@ -263,7 +285,8 @@ class Writer:
         """Index in the container and name of the keys, for each layer with a length."""
         if self.minimax:
             return [(1, "keys")] if self.uses("attention") else []
-        return [(part.place, f"{part.prefix}keys") for part in self.parts if "attention" in part.parts]
+        parts = [part for part in self.parts if "attention" in part.parts and part.variant.stores]
+        return [(part.place, f"{part.prefix}keys") for part in parts]
 
     def stored(self) -> list[tuple[str, str]]:
         """Names and expressions of the stored tensors."""
@@ -279,6 +302,12 @@ class Writer:
                 found += [(f"{part.prefix}{name}", f"{part.spelled}.{name}") for name in ("keys", "values")]
             if "index" in part.parts:
                 found.append((part.prefix + part.variant.index, f"{part.spelled}.{part.variant.index}"))
+            for compressor in part.compressors:
+                for name, _ in compressor.stored():
+                    attribute = name.partition(".")[0]
+                    held = f'{part.spelled}.{attribute}["{compressor.name}"]'
+                    counted = attribute == "entry_count"
+                    found.append((part.prefix + name, f"torch.tensor([{held}])" if counted else held))
             if "positions" in part.parts:
                 found.append((f"{part.prefix}indexer_position_ids", f"{part.spelled}.indexer_position_ids"))
             for word, name in (("convolution", "conv_states"), ("recurrent", "recurrent_states")):
@@ -402,7 +431,12 @@ class Writer:
                             where,
                         )
             if "attention" in part.parts:
-                feed(["keys", "values"], part.prefix, f"{owner}.update", attention, place_word(part.place))
+                both = [(word, f"keys({given})") for word, _ in attention] if part.variant.blocks else attention
+                feed(["keys", "values"], part.prefix, f"{owner}.update", both, place_word(part.place))
+            for compressor in part.compressors:
+                passed = ", ".join(f"features({given}, {compressor.width})" for _ in range(2))
+                prefix = f', "{part.prefix}"' if part.prefix else ""
+                lines.append(f'    compress({part.spelled}, "{compressor.name}", {passed}{prefix})')
             if "index" in part.parts and part.variant.index == "indexer_keys":
                 keys = [("indexer_key_states", f"index_keys({given})")]
                 feed(["indexer_keys"], part.prefix, f"{owner}.update_indexer", keys, place_word(part.place))
@@ -500,6 +534,8 @@ class Writer:
     def numbers_of(self, name: str, rows: Any) -> tuple[list[list[int]], str]:
         """The expected numbers of each row, and the kind of comparison; "" for a tensor that is unknown here."""
         base = plain_name(name)
+        if base == "entry_count" and isinstance(rows, list):
+            return rows, '"exact"'
         folded = base in ("recurrent_states", "linear_cache")
         if not folded and base not in AXES:
             return [], ""

@@ -197,7 +197,8 @@ class Runner:
         session.start += count
         if self.watch:
             for feed, result in returned:
-                session.results += map(self.watched, earlier_names[plan.feeds.index(feed)], result)
+                shown = zip(earlier_names[plan.feeds.index(feed)], result, strict=True)
+                session.results += [self.watched(name, tensor) for name, tensor in shown if tensor is not None]
         session.appends += 1
         return self.observe(session, ",".join(masks), "null", returned, error_index, observer_error)
 
@@ -327,6 +328,8 @@ class Runner:
         complete = len(shown) == len(entries)
         for feed, result in returned:
             for at, tensor in enumerate(result):
+                if tensor is None:
+                    continue
                 slot = feed.slots[at]
                 if tensor is shown[slot]:
                     # What was not stored has no entry, so that entries may lie before their slot.
@@ -344,7 +347,7 @@ class Runner:
         # One for each entry.
         tensors = [tensor for tensor in shown if tensor is not None]
         for _, result in returned:
-            tensors += result
+            tensors += [tensor for tensor in result if tensor is not None]
         if self.watch:
             self.observe_watched(session, entries, tensors)
         if not plan.addresses:
