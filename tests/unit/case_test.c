@@ -25,14 +25,6 @@ static int parse(const char *text, kvc_case *item, kvc_error *error) {
     return kvc_case_parse(text, strlen(text), "file.json", &catalogue, item, error);
 }
 
-static const char *damaged(const char *from, const char *to) {
-    static char out[8192];
-    const char *at = strstr(good_text, from);
-    cr_assert_not_null(at, "%s", from);
-    (void)snprintf(out, sizeof out, "%.*s%s%s", (int)(at - good_text), good_text, to, at + strlen(from));
-    return out;
-}
-
 TestSuite(cases, .init = begin, .fini = end);
 
 Test(cases, good) {
@@ -63,7 +55,7 @@ static const char expecting[] = "\"title\": \"a test\", \"source\": \"nobody\", 
 static int parse_expecting(const char *expect, kvc_case *item, kvc_error *error) {
     char field[512];
     (void)snprintf(field, sizeof field, "%s%s", expecting, expect);
-    return parse(damaged("\"title\": \"a test\", \"source\": \"nobody\", \"notes\": []", field), item, error);
+    return parse(damaged_text(good_text, "\"title\": \"a test\", \"source\": \"nobody\", \"notes\": []", field), item, error);
 }
 
 Test(cases, expectations) {
@@ -146,16 +138,12 @@ Test(cases, round_trip) {
 Test(cases, broken_variants_have_the_spec_of_the_correct_one) {
     kvc_case item;
     kvc_error error;
-    cr_assert(parse(damaged("\"window\", \"contract\"", "\"window+negative_length\", \"contract\""), &item, &error), "%s", error.text);
+    cr_assert(parse(damaged_text(good_text, "\"window\", \"contract\"", "\"window+negative_length\", \"contract\""), &item, &error), "%s", error.text);
     cr_expect_str_eq(item.variant, "window+negative_length");
 }
 
 Test(cases, damage) {
-    static const struct {
-        const char *from;
-        const char *to;
-        const char *word;
-    } table[] = {
+    static const damage table[] = {
         {"kvconform-case/1", "kvconform-case/2", "schema"},
         {"\"schema\": \"kvconform-case/1\", ", "", "schema"},
         {"\"subject\": \"builtin\", ", "", "subject"},
@@ -209,10 +197,8 @@ Test(cases, damage) {
     for (size_t at = 0; at < sizeof table / sizeof table[0]; at++) {
         kvc_case item;
         kvc_error error;
-        cr_expect_not(parse(damaged(table[at].from, table[at].to), &item, &error), "%s -> %s", table[at].from, table[at].to);
-        cr_expect_eq(strncmp(error.text, "file.json: ", 11), 0, "%s -> %s: %s", table[at].from, table[at].to, error.text);
-        cr_expect_not_null(strstr(error.text, table[at].word), "%s -> %s: no \"%s\" in: %s", table[at].from, table[at].to,
-                           table[at].word, error.text);
+        int accepted = parse(damaged_text(good_text, table[at].from, table[at].to), &item, &error);
+        expect_refused(&table[at], accepted, "file.json: ", &error);
     }
 }
 

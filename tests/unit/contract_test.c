@@ -15,14 +15,6 @@ static int parse(const char *text, kvc_contract *contract, kvc_error *error) {
     return kvc_contract_parse(text, strlen(text), "file.json", contract, error);
 }
 
-static const char *damaged(const char *from, const char *to) {
-    static char out[8192];
-    const char *at = strstr(good_text, from);
-    cr_assert_not_null(at, "%s", from);
-    (void)snprintf(out, sizeof out, "%.*s%s%s", (int)(at - good_text), good_text, to, at + strlen(from));
-    return out;
-}
-
 Test(contract, good) {
     kvc_contract contract;
     kvc_error error;
@@ -90,11 +82,7 @@ Test(contract, every_value) {
 }
 
 Test(contract, damage) {
-    static const struct {
-        const char *from;
-        const char *to;
-        const char *word;
-    } table[] = {
+    static const damage table[] = {
         {"kvconform-contract/1", "kvconform-spec/1", "schema"},
         {"\"id\": \"s-2\", ", "", "id"},
         {"\"id\": \"s-2\"", "\"id\": 2", "id"},
@@ -131,11 +119,8 @@ Test(contract, damage) {
     for (size_t at = 0; at < sizeof table / sizeof table[0]; at++) {
         kvc_contract contract;
         kvc_error error;
-        cr_expect_not(parse(damaged(table[at].from, table[at].to), &contract, &error), "%s -> %s", table[at].from, table[at].to);
-        cr_expect_eq(strncmp(error.text, "file.json: ", 11), 0, "%s", error.text);
-        cr_expect_not_null(strstr(error.text, table[at].word), "%s -> %s: no \"%s\" in: %s", table[at].from, table[at].to,
-                           table[at].word, error.text);
-        cr_expect_null(strchr(error.text, '\n'));
+        int accepted = parse(damaged_text(good_text, table[at].from, table[at].to), &contract, &error);
+        expect_refused(&table[at], accepted, "file.json: ", &error);
         kvc_contract_clear(&contract);
     }
 }

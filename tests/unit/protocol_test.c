@@ -208,15 +208,6 @@ Test(protocol, deep_nesting) {
     free(text);
 }
 
-/* The good reply with the first `from` replaced. */
-static const char *damaged(const char *from, const char *to) {
-    static char out[4096];
-    const char *at = strstr(good_reply, from);
-    cr_assert_not_null(at, "%s", from);
-    (void)snprintf(out, sizeof out, "%.*s%s%s", (int)(at - good_reply), good_reply, to, at + strlen(from));
-    return out;
-}
-
 /* Reads every byte of what is shown: one too many is seen by the sanitizers. */
 static void touch(const kvc_observation *seen) {
     for (int at = 0; at < seen->tensors; at++) {
@@ -258,11 +249,7 @@ static int read_all(scene *s, const char *text, kvc_error *error) {
 }
 
 Test(protocol, damaged_replies) {
-    static const struct {
-        const char *from;
-        const char *to;
-        const char *word;
-    } table[] = {
+    static const damage table[] = {
         {"\"bytes\": 112", "\"bytes\": -1", "bytes"},
         {"\"bytes\": 112", "\"bytes\": 1073741825", "bytes"},
         {"\"bytes\": 112", "\"bytes\": 1e300", "bytes"},
@@ -372,11 +359,9 @@ Test(protocol, damaged_replies) {
     kvc_error error;
     cr_assert(read_all(s, good_reply, &error), "%s", error.text);
     for (size_t at = 0; at < sizeof table / sizeof table[0]; at++) {
-        cr_expect_not(read_all(s, damaged(table[at].from, table[at].to), &error), "%s -> %s", table[at].from, table[at].to);
-        cr_expect_not_null(strstr(error.text, table[at].word), "%s -> %s: no \"%s\" in: %s", table[at].from, table[at].to,
-                           table[at].word, error.text);
+        int accepted = read_all(s, damaged_text(good_reply, table[at].from, table[at].to), &error);
+        expect_refused(&table[at], accepted, "", &error);
         cr_expect_not_null(strstr(error.text, "adapter"), "%s", error.text);
-        cr_expect_null(strchr(error.text, '\n'));
     }
     end(s);
 }
@@ -437,12 +422,9 @@ Test(protocol, hello) {
         {"[\"a\", \"b\"]", "[\"a\", \"a\"]", "twice"},
     };
     for (size_t at = 0; at < sizeof table / sizeof table[0]; at++) {
-        char text[1024];
+        char *text = damaged_text(good, table[at].from, table[at].to);
         cJSON *json = NULL;
         kvc_error error = {""};
-        const char *place = strstr(good, table[at].from);
-        cr_assert_not_null(place);
-        (void)snprintf(text, sizeof text, "%.*s%s%s", (int)(place - good), good, table[at].to, place + strlen(table[at].from));
         if (!kvc_reply_parse(text, strlen(text), 0, &json, NULL, &error)) {
             cr_expect(table[at].word != NULL && strstr(error.text, table[at].word) != NULL, "%s", error.text);
             continue;

@@ -19,15 +19,6 @@ static int parse(const char *text, kvc_spec *spec, kvc_error *error) {
     return kvc_spec_parse(text, strlen(text), "file.json", spec, error);
 }
 
-/* The good text with the first `from` replaced. */
-static const char *damaged(const char *from, const char *to) {
-    static char out[8192];
-    const char *at = strstr(good_text, from);
-    cr_assert_not_null(at, "%s", from);
-    (void)snprintf(out, sizeof out, "%.*s%s%s", (int)(at - good_text), good_text, to, at + strlen(from));
-    return out;
-}
-
 Test(spec, good) {
     kvc_spec spec;
     kvc_error error;
@@ -73,9 +64,9 @@ Test(spec, values_of_two_levels) {
     cr_expect(kvc_spec_writes(&spec, kvc_param_find("call")));
     cr_expect(kvc_spec_writes(&spec, kvc_param_find("window")));
     cr_expect_not(kvc_spec_writes(&spec, kvc_param_find("kernel")));
-    cr_expect_not(parse(damaged("\"claim\": true,", "\"values\": \"two_levels\","), &spec, &error));
+    cr_expect_not(parse(damaged_text(good_text, "\"claim\": true,", "\"values\": \"two_levels\","), &spec, &error));
     cr_expect(strstr(error.text, "view \"keys\": values of two levels need 32 channels") != NULL, "%s", error.text);
-    cr_expect_not(parse(damaged("\"claim\": true,", "\"values\": \"three\","), &spec, &error));
+    cr_expect_not(parse(damaged_text(good_text, "\"claim\": true,", "\"values\": \"three\","), &spec, &error));
     cr_expect(strstr(error.text, "expected one of digits, two_levels") != NULL, "%s", error.text);
 }
 
@@ -122,11 +113,7 @@ Test(spec, every_rule_dim_and_return) {
 }
 
 Test(spec, damage) {
-    static const struct {
-        const char *from;
-        const char *to;
-        const char *word; /* what the message must name */
-    } table[] = {
+    static const damage table[] = {
         {"kvconform-spec/1", "kvconform-spec/2", "schema"},
         {"\"schema\"", "\"scheme\"", "scheme"},
         {"\"subject\": \"s\", ", "", "subject"},
@@ -194,11 +181,8 @@ Test(spec, damage) {
     for (size_t at = 0; at < sizeof table / sizeof table[0]; at++) {
         kvc_spec spec;
         kvc_error error;
-        cr_expect_not(parse(damaged(table[at].from, table[at].to), &spec, &error), "%s -> %s", table[at].from, table[at].to);
-        cr_expect_eq(strncmp(error.text, "file.json: ", 11), 0, "%s -> %s: %s", table[at].from, table[at].to, error.text);
-        cr_expect_not_null(strstr(error.text, table[at].word), "%s -> %s: no \"%s\" in: %s", table[at].from, table[at].to,
-                           table[at].word, error.text);
-        cr_expect_null(strchr(error.text, '\n'));
+        int accepted = parse(damaged_text(good_text, table[at].from, table[at].to), &spec, &error);
+        expect_refused(&table[at], accepted, "file.json: ", &error);
     }
 }
 
@@ -218,7 +202,7 @@ Test(spec, no_views_and_no_object) {
 Test(spec, stale_error_text) {
     kvc_spec spec;
     kvc_error error;
-    const char *text = damaged("\"since\": {\"state\"", "\"since\": {\"abcdefghijabcdefghijabcdefghijabcdefghijabcdefghij\"");
+    const char *text = damaged_text(good_text, "\"since\": {\"state\"", "\"since\": {\"abcdefghijabcdefghijabcdefghijabcdefghijabcdefghij\"");
     memset(&error, 'x', sizeof error);
     error.text[sizeof error.text - 1] = '\0';
     cr_expect_not(kvc_spec_parse(text, strlen(text), "file.json", &spec, &error));

@@ -35,6 +35,30 @@ static inline void read_shipped(kvc_catalogue *catalogue) {
     cr_assert(kvc_data_catalogue(folder, catalogue, &error), "%s", error.text);
 }
 
+/* A way to damage a good text: the first `from` becomes `to`, and then the error must speak of `word`. */
+typedef struct damage {
+    const char *from;
+    const char *to;
+    const char *word;
+} damage;
+
+/* The damaged text, until the next call. */
+static inline char *damaged_text(const char *good, const char *from, const char *to) {
+    static char out[8192];
+    const char *at = strstr(good, from);
+    cr_assert_not_null(at, "%s", from);
+    (void)snprintf(out, sizeof out, "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
+    return out;
+}
+
+/* It was refused, in one line that begins with `prefix`. */
+static inline void expect_refused(const damage *how, int accepted, const char *prefix, const kvc_error *error) {
+    cr_expect_not(accepted, "%s -> %s", how->from, how->to);
+    cr_expect_eq(strncmp(error->text, prefix, strlen(prefix)), 0, "%s -> %s: %s", how->from, how->to, error->text);
+    cr_expect_not_null(strstr(error->text, how->word), "%s -> %s: no \"%s\" in: %s", how->from, how->to, how->word, error->text);
+    cr_expect_null(strchr(error->text, '\n'));
+}
+
 /* A catalogue of one variant `v` of subject `s` and one contract `c`, from JSON texts of views and rules. */
 typedef struct tiny {
     kvc_catalogue catalogue;
