@@ -64,7 +64,7 @@ static void add_verdict(kvc_text *out, const kvc_report_run *run)
     }
 }
 
-static void add_head(kvc_text *out, const kvc_model *model)
+static void add_head(kvc_text *out, const kvc_report_model *model)
 {
     kvc_text plain = {0};
     kvc_text_add_format(out,
@@ -112,7 +112,7 @@ static void add_head(kvc_text *out, const kvc_model *model)
 }
 
 /* The findings in one line each. */
-static void add_list(kvc_text *out, const kvc_model *model)
+static void add_list(kvc_text *out, const kvc_report_model *model)
 {
     kvc_text plain = {0};
     if (model->causes == 0) {
@@ -148,7 +148,7 @@ static void add_list(kvc_text *out, const kvc_model *model)
 }
 
 /* The runs of one version, one line each. */
-static void add_version_table(kvc_text *out, const kvc_model *model, size_t version)
+static void add_version_table(kvc_text *out, const kvc_report_model *model, size_t version)
 {
     kvc_text_add(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Variants of ");
     add_version(out, &model->versions[version]);
@@ -185,7 +185,7 @@ static void add_version_table(kvc_text *out, const kvc_model *model, size_t vers
 }
 
 /* 1 for the first run of its subject and variant, whatever the version. */
-static int is_new_variant(const kvc_model *model, size_t run, const char *subject)
+static int is_new_variant(const kvc_report_model *model, size_t run, const char *subject)
 {
     const char *variant = kvc_json_string(model->runs[run].json, "variant");
     if (strcmp(kvc_json_string(model->runs[run].json, "subject"), subject) != 0) {
@@ -201,7 +201,7 @@ static int is_new_variant(const kvc_model *model, size_t run, const char *subjec
 }
 
 /* What breaks where: variants down, versions across. `first` is the first version of its subject. */
-static void add_matrix(kvc_text *out, const kvc_model *model, size_t first)
+static void add_matrix(kvc_text *out, const kvc_report_model *model, size_t first)
 {
     const char *subject = model->versions[first].subject;
     kvc_text_add(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Verdicts of ");
@@ -244,7 +244,7 @@ static void add_matrix(kvc_text *out, const kvc_model *model, size_t first)
 }
 
 /* Number of versions of the subject of version `first`, or 0 if an earlier one has the same subject. */
-static size_t count_versions(const kvc_model *model, size_t first)
+static size_t count_versions(const kvc_report_model *model, size_t first)
 {
     size_t count = 0;
     for (size_t i = 0; i < model->version_count; i++) {
@@ -258,7 +258,7 @@ static size_t count_versions(const kvc_model *model, size_t first)
     return count;
 }
 
-static void add_runs(kvc_text *out, const kvc_model *model)
+static void add_runs(kvc_text *out, const kvc_report_model *model)
 {
     int assumed = 0;
     int matrices = 0;
@@ -286,7 +286,7 @@ static void add_runs(kvc_text *out, const kvc_model *model)
 }
 
 /* What was not run, with the reason. */
-static void add_not_run(kvc_text *out, const kvc_model *model)
+static void add_not_run(kvc_text *out, const kvc_report_model *model)
 {
     int any = 0;
     for (size_t i = 0; i < model->run_count; i++) {
@@ -314,7 +314,7 @@ static void add_not_run(kvc_text *out, const kvc_model *model)
 }
 
 /* Situations that a finding keeps from being reached. */
-static void add_unreached(kvc_text *out, const kvc_model *model)
+static void add_unreached(kvc_text *out, const kvc_report_model *model)
 {
     int any = 0;
     const cJSON *entry = NULL;
@@ -342,7 +342,7 @@ static void add_unreached(kvc_text *out, const kvc_model *model)
     kvc_text_add(out, any ? "</tbody></table></div>\n" : "");
 }
 
-static void add_coverage(kvc_text *out, const kvc_model *model)
+static void add_coverage(kvc_text *out, const kvc_report_model *model)
 {
     const cJSON *entry = NULL;
     kvc_text plain = {0};
@@ -381,7 +381,7 @@ static void add_coverage(kvc_text *out, const kvc_model *model)
     }
 }
 
-static void add_provenance(kvc_text *out, const kvc_model *model)
+static void add_provenance(kvc_text *out, const kvc_report_model *model)
 {
     const cJSON *command = cJSON_GetObjectItemCaseSensitive(model->result, "command");
     const cJSON *word = NULL;
@@ -423,7 +423,7 @@ static void add_provenance(kvc_text *out, const kvc_model *model)
 
 int kvc_report_html(const cJSON *result, kvc_text *out)
 {
-    kvc_model model = {0};
+    kvc_report_model model = {0};
     if (kvc_model_make(result, &model) != 0) {
         kvc_model_free(&model);
         return -1;

@@ -172,7 +172,7 @@ static void add_rule(kvc_text *out, const cJSON *finding)
 }
 
 /* Every run in which this cause was found. */
-static void add_seen(kvc_text *out, const kvc_model *model, size_t finding)
+static void add_seen(kvc_text *out, const kvc_report_model *model, size_t finding)
 {
     kvc_text plain = {0};
     uint64_t failures = 0;
@@ -214,7 +214,7 @@ static void add_script(kvc_text *out, const cJSON *finding)
     kvc_text_add(out, "</pre></details>\n");
 }
 
-void kvc_html_add_finding(kvc_text *out, const kvc_model *model, size_t index)
+void kvc_html_add_finding(kvc_text *out, const kvc_report_model *model, size_t index)
 {
     const kvc_report_finding *finding = &model->findings[index];
     const cJSON *json = finding->json;

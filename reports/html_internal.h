@@ -21,7 +21,7 @@ void kvc_html_add_text(kvc_text *out, kvc_text *plain);
 void kvc_html_add_code(kvc_text *out, const char *string);
 
 /* One finding: an article with everything about it. `finding` is the first of its cause. */
-void kvc_html_add_finding(kvc_text *out, const kvc_model *model, size_t finding);
+void kvc_html_add_finding(kvc_text *out, const kvc_report_model *model, size_t finding);
 /* The lanes of a finding. Returns 0, or -1 without memory. */
 int kvc_html_add_lanes(kvc_text *out, const cJSON *finding);
 

@@ -43,7 +43,7 @@ static void add_tokens(kvc_text *out, const kvc_lane *lane, int observed)
 {
     kvc_text_add_format(out, "<tr><th scope=\"row\">%s</th>", observed ? "observed" : "expected");
     for (size_t i = 0; i < lane->cell_count; i++) {
-        const kvc_cell *cell = &lane->cells[i];
+        const kvc_lane_cell *cell = &lane->cells[i];
         const cJSON *token = observed ? cell->observed : cell->expected;
         if (cell->kind == KVC_CELL_GAP) {
             kvc_text_add(out, "<td class=\"gap\">⋯</td>");
@@ -70,7 +70,7 @@ static void add_marks(kvc_text *out, const kvc_lane *lane)
 {
     kvc_text_add(out, "<tr class=\"marks\"><th scope=\"row\">difference</th>");
     for (size_t i = 0; i < lane->cell_count; i++) {
-        const kvc_cell *cell = &lane->cells[i];
+        const kvc_lane_cell *cell = &lane->cells[i];
         int wrong = cell->kind >= KVC_CELL_OTHER && cell->kind != KVC_CELL_GAP;
         kvc_text_add(out, "<td>");
         if (cell->kind == KVC_CELL_GAP && cell->wrong > 0) {
@@ -89,7 +89,7 @@ static void add_marks(kvc_text *out, const kvc_lane *lane)
 /* What is wrong first, in words. */
 static void add_first(kvc_text *out, const kvc_lane *lane)
 {
-    const kvc_cell *first = &lane->first;
+    const kvc_lane_cell *first = &lane->first;
     kvc_text_add_format(out, "<p><span class=\"bad\">▲</span> First wrong cell at position %zu: ", first->position);
     if (first->kind == KVC_CELL_EXTRA) {
         kvc_text_add(out, "token <code>");
@@ -126,7 +126,7 @@ static void add_wrong_lane(kvc_text *out, const kvc_lane *lane)
     kvc_html_add(out, lane->names[0].tensor);
     kvc_text_add(out, "</caption>\n<thead><tr><th scope=\"row\">position</th>");
     for (size_t i = 0; i < lane->cell_count; i++) {
-        const kvc_cell *cell = &lane->cells[i];
+        const kvc_lane_cell *cell = &lane->cells[i];
         if (cell->kind == KVC_CELL_GAP) {
             kvc_text_add_format(out, "<th scope=\"col\">%zu–%zu</th>", cell->position, cell->position + cell->count - 1);
         } else {
@@ -152,7 +152,7 @@ static void add_good_lane(kvc_text *out, const kvc_lane *lane)
         kvc_text_add(out, "no token");
     }
     for (size_t i = 0; i < lane->cell_count; i++) {
-        const kvc_cell *cell = &lane->cells[i];
+        const kvc_lane_cell *cell = &lane->cells[i];
         kvc_text_add(out, i == 0 ? "<code>" : " ");
         if (cell->kind == KVC_CELL_GAP) {
             kvc_text_add(out, "⋯");

@@ -70,9 +70,9 @@ typedef struct kvc_pair {
     size_t length;
 } kvc_pair;
 
-static kvc_cell cell_at(const kvc_pair *pair, size_t position)
+static kvc_lane_cell cell_at(const kvc_pair *pair, size_t position)
 {
-    kvc_cell cell = {.position = position, .count = 1};
+    kvc_lane_cell cell = {.position = position, .count = 1};
     cell.expected = entry_at(&pair->expected, position, pair->expected_shift);
     cell.observed = entry_at(&pair->observed, position, pair->observed_shift);
     cell.kind = kind_of(cell.expected, cell.observed);
@@ -116,12 +116,12 @@ static int is_drawn(const kvc_pair *pair, size_t position)
     return 0;
 }
 
-static void add_gap(kvc_lane *lane, kvc_cell cell)
+static void add_gap(kvc_lane *lane, kvc_lane_cell cell)
 {
-    kvc_cell *last = lane->cell_count > 0 ? &lane->cells[lane->cell_count - 1] : NULL;
+    kvc_lane_cell *last = lane->cell_count > 0 ? &lane->cells[lane->cell_count - 1] : NULL;
     if (last == NULL || last->kind != KVC_CELL_GAP) {
         last = &lane->cells[lane->cell_count++];
-        *last = (kvc_cell){.kind = KVC_CELL_GAP, .position = cell.position};
+        *last = (kvc_lane_cell){.kind = KVC_CELL_GAP, .position = cell.position};
     }
     last->count++;
     last->wrong += (size_t)is_wrong(cell.kind);
@@ -135,7 +135,7 @@ static int fill_lane(kvc_lane *lane, const kvc_pair *pair)
         return -1;
     }
     for (size_t position = 0; position < pair->length; position++) {
-        kvc_cell cell = cell_at(pair, position);
+        kvc_lane_cell cell = cell_at(pair, position);
         if (is_wrong(cell.kind) && lane->wrong++ == 0) {
             lane->first = cell;
         }

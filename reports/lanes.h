@@ -19,14 +19,14 @@ typedef enum kvc_cell_kind {
     KVC_CELL_GAP      /* several positions that are not drawn */
 } kvc_cell_kind;
 
-typedef struct kvc_cell {
+typedef struct kvc_lane_cell {
     kvc_cell_kind kind;
     size_t position;       /* from 0, the oldest; of a gap: its first */
     size_t count;          /* positions that this cell stands for: 1, more for a gap */
     size_t wrong;          /* of a gap: how many of them are wrong */
     const cJSON *expected; /* number or string in the result, NULL where there is none */
     const cJSON *observed;
-} kvc_cell;
+} kvc_lane_cell;
 
 typedef struct kvc_lane_name {
     const char *tensor; /* in the result */
@@ -37,10 +37,10 @@ typedef struct kvc_lane_name {
 typedef struct kvc_lane {
     kvc_lane_name *names; /* tensors and rows that look like this */
     size_t name_count;
-    kvc_cell *cells; /* at most KVC_LANE_CELLS_MAX */
+    kvc_lane_cell *cells; /* at most KVC_LANE_CELLS_MAX */
     size_t cell_count;
     size_t wrong;           /* positions that are wrong */
-    kvc_cell first;         /* the first wrong position, if any */
+    kvc_lane_cell first;         /* the first wrong position, if any */
     size_t expected_length; /* in tokens */
     size_t observed_length;
     int newest;            /* 1: the two are aligned at their newest token, since fewer cells differ so; 0: at the oldest */

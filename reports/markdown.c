@@ -7,7 +7,7 @@ static int was_run(const kvc_report_run *run)
     return run->status == KVC_STATUS_CONFORMS || run->status == KVC_STATUS_FINDINGS;
 }
 
-static void add_version(kvc_text *out, const kvc_model *model, size_t version)
+static void add_version(kvc_text *out, const kvc_report_model *model, size_t version)
 {
     kvc_text plain = {0};
     kvc_model_add_version(&plain, &model->versions[version]);
@@ -24,7 +24,7 @@ static void add_verdict(kvc_text *out, const kvc_report_run *run)
     }
 }
 
-static void add_head(kvc_text *out, const kvc_model *model)
+static void add_head(kvc_text *out, const kvc_report_model *model)
 {
     kvc_text_add(out, "# ");
     kvc_model_add_headline(out, model);
@@ -47,7 +47,7 @@ static void add_head(kvc_text *out, const kvc_model *model)
     kvc_text_add(out, ".\n\n");
 }
 
-static void add_list(kvc_text *out, const kvc_model *model)
+static void add_list(kvc_text *out, const kvc_report_model *model)
 {
     kvc_text plain = {0};
     for (size_t i = 0; i < model->finding_count; i++) {
@@ -68,7 +68,7 @@ static void add_list(kvc_text *out, const kvc_model *model)
     kvc_text_add(out, model->causes > 0 ? "\n" : "");
 }
 
-static void add_runs(kvc_text *out, const kvc_model *model)
+static void add_runs(kvc_text *out, const kvc_report_model *model)
 {
     kvc_text_add(out, "## Verdicts\n\n| variant | version | verdict | sequences | all up to | contract |\n"
                       "|---|---|---|---:|---:|---|\n");
@@ -99,7 +99,7 @@ static void add_runs(kvc_text *out, const kvc_model *model)
                       "ones were drawn at random.\n\n");
 }
 
-static void add_not_run(kvc_text *out, const kvc_model *model)
+static void add_not_run(kvc_text *out, const kvc_report_model *model)
 {
     int any = 0;
     for (size_t i = 0; i < model->run_count; i++) {
@@ -124,7 +124,7 @@ static void add_not_run(kvc_text *out, const kvc_model *model)
     kvc_text_add(out, any ? "\n" : "");
 }
 
-static void add_unreached(kvc_text *out, const kvc_model *model)
+static void add_unreached(kvc_text *out, const kvc_report_model *model)
 {
     int any = 0;
     const cJSON *entry = NULL;
@@ -147,7 +147,7 @@ static void add_unreached(kvc_text *out, const kvc_model *model)
     kvc_text_add(out, any ? "\n" : "");
 }
 
-static void add_coverage(kvc_text *out, const kvc_model *model)
+static void add_coverage(kvc_text *out, const kvc_report_model *model)
 {
     const cJSON *entry = NULL;
     kvc_text plain = {0};
@@ -186,7 +186,7 @@ static void add_coverage(kvc_text *out, const kvc_model *model)
     }
 }
 
-static void add_provenance(kvc_text *out, const kvc_model *model)
+static void add_provenance(kvc_text *out, const kvc_report_model *model)
 {
     const cJSON *command = cJSON_GetObjectItemCaseSensitive(model->result, "command");
     const cJSON *tool = cJSON_GetObjectItemCaseSensitive(model->result, "tool");
@@ -222,7 +222,7 @@ static void add_provenance(kvc_text *out, const kvc_model *model)
 
 int kvc_report_markdown(const cJSON *result, kvc_text *out)
 {
-    kvc_model model = {0};
+    kvc_report_model model = {0};
     if (kvc_model_make(result, &model) != 0) {
         kvc_model_free(&model);
         return -1;

@@ -89,7 +89,7 @@ static size_t characters(const char *string)
 }
 
 /* What stands in a cell of one of the four lines of a lane. */
-static void add_cell(kvc_text *plain, const kvc_cell *cell, const kvc_cell *first, int line)
+static void add_cell(kvc_text *plain, const kvc_lane_cell *cell, const kvc_lane_cell *first, int line)
 {
     static const char *const marks[] = {"", "", "≠", "−", "+", ""};
     kvc_text token = {0};
@@ -196,7 +196,7 @@ static void add_lanes(kvc_text *out, const cJSON *finding)
     kvc_lanes_free(&lanes);
 }
 
-static void add_seen(kvc_text *out, const kvc_model *model, size_t index)
+static void add_seen(kvc_text *out, const kvc_report_model *model, size_t index)
 {
     kvc_text plain = {0};
     uint64_t failures = 0;
@@ -249,7 +249,7 @@ static void add_reasons(kvc_text *out, const cJSON *finding)
     kvc_text_add(out, "\n");
 }
 
-void kvc_markdown_add_finding(kvc_text *out, const kvc_model *model, size_t index)
+void kvc_markdown_add_finding(kvc_text *out, const kvc_report_model *model, size_t index)
 {
     const kvc_report_finding *finding = &model->findings[index];
     const cJSON *json = finding->json;

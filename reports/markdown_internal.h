@@ -12,6 +12,6 @@ void kvc_markdown_add_text(kvc_text *out, kvc_text *plain);
 void kvc_markdown_add_code(kvc_text *out, kvc_text *plain);
 
 /* One finding. `index` is the first of its cause. */
-void kvc_markdown_add_finding(kvc_text *out, const kvc_model *model, size_t index);
+void kvc_markdown_add_finding(kvc_text *out, const kvc_report_model *model, size_t index);
 
 #endif

@@ -97,7 +97,7 @@ static int compare_causes(const void *left, const void *right)
     return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
 }
 
-static int join_causes(kvc_model *model)
+static int join_causes(kvc_report_model *model)
 {
     kvc_cause *causes = calloc(model->finding_count + 1, sizeof *causes);
     if (causes == NULL) {
@@ -126,7 +126,7 @@ static int join_causes(kvc_model *model)
 }
 
 /* `out->versions` has room for one more. */
-static size_t find_version(kvc_model *out, const cJSON *run)
+static size_t find_version(kvc_report_model *out, const cJSON *run)
 {
     const char *subject = kvc_json_string(run, "subject");
     const char *version = kvc_json_string(run, "version");
@@ -139,12 +139,12 @@ static size_t find_version(kvc_model *out, const cJSON *run)
     return out->version_count++;
 }
 
-int kvc_model_make(const cJSON *result, kvc_model *out)
+int kvc_model_make(const cJSON *result, kvc_report_model *out)
 {
     const cJSON *runs = cJSON_GetObjectItemCaseSensitive(result, "runs");
     const cJSON *run = NULL;
     const cJSON *finding = NULL;
-    *out = (kvc_model){.result = result};
+    *out = (kvc_report_model){.result = result};
     out->profile = kvc_json_string(result, "profile");
     out->seed = kvc_json_string(result, "seed");
     size_t findings = 0;
@@ -175,12 +175,12 @@ int kvc_model_make(const cJSON *result, kvc_model *out)
     return join_causes(out);
 }
 
-void kvc_model_free(kvc_model *model)
+void kvc_model_free(kvc_report_model *model)
 {
     free(model->runs);
     free(model->versions);
     free(model->findings);
-    *model = (kvc_model){0};
+    *model = (kvc_report_model){0};
 }
 
 void kvc_model_add_value(kvc_text *text, const cJSON *value)
@@ -269,7 +269,7 @@ void kvc_model_add_minimal(kvc_text *text, const cJSON *finding)
     }
 }
 
-void kvc_model_add_headline(kvc_text *text, const kvc_model *model)
+void kvc_model_add_headline(kvc_text *text, const kvc_report_model *model)
 {
     size_t good = model->status_count[KVC_STATUS_CONFORMS];
     size_t bad = model->status_count[KVC_STATUS_FINDINGS];

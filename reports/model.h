@@ -46,7 +46,7 @@ typedef struct kvc_report_finding {
 } kvc_report_finding;
 
 /* Points into the result, which must outlive it. */
-typedef struct kvc_model {
+typedef struct kvc_report_model {
     const cJSON *result;
     kvc_report_run *runs;
     size_t run_count;
@@ -61,11 +61,11 @@ typedef struct kvc_model {
     double seconds;
     const char *profile;
     const char *seed;
-} kvc_model;
+} kvc_report_model;
 
 /* From a checked result. Returns 0, or -1 without memory; *out is to be freed in both cases. */
-int kvc_model_make(const cJSON *result, kvc_model *out);
-void kvc_model_free(kvc_model *model);
+int kvc_model_make(const cJSON *result, kvc_report_model *out);
+void kvc_model_free(kvc_report_model *model);
 
 /* A mark and a word for a status: "✓" and "conforms". Static. */
 const char *kvc_status_glyph(kvc_status status);
@@ -91,7 +91,7 @@ void kvc_model_add_value(kvc_text *text, const cJSON *value);
 /* How it is known that the case is minimal, one sentence. */
 void kvc_model_add_minimal(kvc_text *text, const cJSON *finding);
 /* `✗ 3 findings in 2 of 8 variants`, or `✓ No finding in 8 variants`, one line without the rest of the counts. */
-void kvc_model_add_headline(kvc_text *text, const kvc_model *model);
+void kvc_model_add_headline(kvc_text *text, const kvc_report_model *model);
 /* `transformers 5.24.0`, or the subject alone. */
 void kvc_model_add_version(kvc_text *text, const kvc_report_version *version);
 /* `1 finding`, `2 findings`. */

@@ -12,7 +12,7 @@ static const char plain_again[] = "\x1b[0m";
 
 typedef struct kvc_summary {
     kvc_text *out;
-    const kvc_model *model;
+    const kvc_report_model *model;
     int colour;
 } kvc_summary;
 
@@ -33,7 +33,7 @@ static size_t characters(const char *string)
 }
 
 /* Name of the variant and version of a run, ready for the terminal. The caller frees it. */
-static kvc_text name_of(const kvc_model *model, const kvc_report_run *run)
+static kvc_text name_of(const kvc_report_model *model, const kvc_report_run *run)
 {
     kvc_text name = {0};
     const char *variant = kvc_json_string(run->json, "variant");
@@ -126,7 +126,7 @@ static void add_finding(const kvc_summary *summary, size_t index)
 static void add_counts(const kvc_summary *summary)
 {
     kvc_text *out = summary->out;
-    const kvc_model *model = summary->model;
+    const kvc_report_model *model = summary->model;
     static const kvc_status others[] = {KVC_STATUS_NOT_RUN, KVC_STATUS_NOT_COVERED, KVC_STATUS_ABSENT};
     int bad = model->status_count[KVC_STATUS_FINDINGS] > 0;
     kvc_text_add(out, "\n");
@@ -148,7 +148,7 @@ static void add_counts(const kvc_summary *summary)
 
 int kvc_report_summary(const cJSON *result, int colour, kvc_text *out)
 {
-    kvc_model model = {0};
+    kvc_report_model model = {0};
     kvc_summary summary = {out, &model, colour};
     size_t width = 0;
     if (kvc_model_make(result, &model) != 0) {

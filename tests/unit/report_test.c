@@ -461,7 +461,7 @@ Test(lanes, long_ones_are_bounded)
 Test(model, joins_a_cause_over_versions)
 {
     cJSON *result = read_sample("result-sample.json");
-    kvc_model model = {0};
+    kvc_report_model model = {0};
     cr_assert_eq(kvc_model_make(result, &model), 0);
     cr_expect_eq(model.finding_count, 7U);
     cr_expect_eq(model.causes, 6U);
