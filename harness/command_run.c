@@ -13,6 +13,7 @@
 #include "harness/report_folder.h"
 #include "harness/resume.h"
 #include "harness/target.h"
+#include "harness/uncovered.h"
 #include "reference/utf8.h"
 #include "reports/file.h"
 #include "reports/html.h"
@@ -298,13 +299,81 @@ static const char *broken_off(const running *self)
     return self->interrupted ? "interrupted before it began" : "an error ended the run before it began";
 }
 
-/* All variants of a subject that says hello. Returns 0 when the target matches none of them. */
+/* Whether the target is one variant that is there: then no other class matters. */
+static int is_one_variant(const kvc_target *target, const char *const *variants)
+{
+    return target->variant[0] != '\0' && strpbrk(target->variant, "*?[") == NULL && is_listed(variants, target->variant);
+}
+
+/*
+ * Asks the subject for all of its cache classes and writes down those that nothing covers. *uncovered becomes their list, NULL when
+ * there is nothing to say. Returns 0 with the complaint written when the exemptions are wrong.
+ */
+static int survey(running *self, kvc_crew *crew, const kvc_target *target, const kvc_record_run *run,
+                  const char *const *variants, cJSON **uncovered)
+{
+    cJSON *classes = NULL;
+    kvc_error error = {""};
+    int good = 1;
+
+    *uncovered = NULL;
+    if (is_one_variant(target, variants))
+        return 1;
+    if (kvc_crew_classes(crew, &classes, &error) == KVC_CREW_FAILED) {
+        not_run(self, run, error.text);
+    } else if (cJSON_IsArray(classes)) {
+        *uncovered = kvc_uncovered_find(self->session->catalogue, run->subject, run->version, run->assumed, classes, variants,
+                                        &error);
+        good = *uncovered != NULL;
+        if (!good) {
+            kvc_progress_clear(&self->progress);
+            kvc_complain(error.text);
+        }
+    }
+    cJSON_Delete(classes);
+    return good;
+}
+
+/* Writes down the classes that nothing covers. Returns how many the target speaks of. */
+static int add_uncovered(running *self, const kvc_target *target, const kvc_record_run *run, const cJSON *uncovered)
+{
+    const cJSON *item;
+    int count = 0;
+
+    cJSON_ArrayForEach(item, uncovered) {
+        kvc_record_run entry = *run;
+        if (!matches(target, item->valuestring))
+            continue;
+        count++;
+        self->not_covered = 1;
+        entry.variant = item->valuestring;
+        entry.status = "not covered";
+        entry.reason = "a cache class that no spec covers and no exemption names";
+        (void)add(self, &entry);
+    }
+    return count;
+}
+
+static int is_in(const cJSON *list, const char *name)
+{
+    const cJSON *item;
+
+    cJSON_ArrayForEach(item, list) {
+        if (strcmp(item->valuestring, name) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* All variants of a subject that says hello. Returns 0, or an exit status for bad usage with the complaint written. */
 static int run_variants(running *self, kvc_crew *crew, const kvc_target *target, const cJSON *hello,
                         const char *const *variants)
 {
     const kvc_session *session = self->session;
     kvc_record_run run = {target->text, target->subject, "", "", NULL, 0, NULL, "not run", NULL};
     const kvc_contract *contract;
+    cJSON *uncovered;
+    kvc_error error;
     int matched = 0;
     int total = 0;
 
@@ -320,12 +389,15 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
         total += matches(target, variants[at]);
     if (session->options->milliseconds == 0)
         self->progress.total += session->options->sequences * (uint64_t)total;
+    if (!survey(self, crew, target, &run, variants, &uncovered))
+        return KVC_EXIT_USAGE;
+    matched = add_uncovered(self, target, &run, uncovered) > 0;
     /* What the contracts know and this version lacks. */
     for (size_t at = 0; at < session->catalogue->specs; at++) {
         const kvc_spec *spec = &session->catalogue->spec[at];
         kvc_record_run entry = run;
         if (strcmp(spec->subject, run.subject) != 0 || !matches(target, spec->variant) ||
-            is_listed(variants, spec->variant))
+            is_listed(variants, spec->variant) || is_in(uncovered, spec->variant))
             continue;
         matched = 1;
         entry.variant = spec->variant;
@@ -360,7 +432,13 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
         kvc_progress_name(&self->progress, what);
         run_variant(self, crew, spec, &entry, contract, variants, target->access.plugin != NULL);
     }
-    return matched;
+    cJSON_Delete(uncovered);
+    if (matched)
+        return 0;
+    kvc_progress_clear(&self->progress);
+    kvc_error_set(&error, "target \"%.100s\": no variant matches; kvconform list variants shows them", target->text);
+    kvc_complain(error.text);
+    return KVC_EXIT_USAGE;
 }
 
 static void on_progress(void *context, uint64_t sequences)
@@ -437,11 +515,8 @@ static int run_target(running *self, const char *text)
                       kvc_catalogue_contract_by_id(session->catalogue, options->contract)->subject, text);
         kvc_complain(error.text);
         status = KVC_EXIT_USAGE;
-    } else if (!run_variants(self, crew, target, hello, variants)) {
-        kvc_progress_clear(&self->progress);
-        kvc_error_set(&error, "target \"%.100s\": no variant matches; kvconform list variants shows them", text);
-        kvc_complain(error.text);
-        status = KVC_EXIT_USAGE;
+    } else {
+        status = run_variants(self, crew, target, hello, variants);
     }
     free(variants);
     kvc_crew_close(crew);

@@ -661,11 +661,47 @@ kvc_crew_result kvc_crew_detail(kvc_crew *crew, const kvc_params *params, const 
     return KVC_CREW_DONE;
 }
 
+/* Lets the first worker do what answers in its text. `what` it was doing, for the case that it ends. */
+static kvc_crew_result ask_first(kvc_crew *crew, kvc_command command, const char *what, const char **text, kvc_error *error)
+{
+    member *self = &crew->member[0];
+    int done;
+    kvc_crew_result result = command_first(crew, command, 0, &done, error);
+
+    if (result != KVC_CREW_DONE)
+        return result;
+    if (done == 0)
+        return fail_with_text(self, error);
+    if (done < 0) {
+        end_member(self);
+        kvc_error_set(error, "a worker ended while it %s", what);
+        return KVC_CREW_FAILED;
+    }
+    self->shared->text[KVC_SHARED_TEXT - 1] = '\0';
+    *text = self->shared->text;
+    return KVC_CREW_DONE;
+}
+
+kvc_crew_result kvc_crew_classes(kvc_crew *crew, cJSON **classes, kvc_error *error)
+{
+    const char *text;
+    kvc_crew_result result = make_ready(crew, &crew->member[0], error);
+
+    if (result == KVC_CREW_DONE)
+        result = ask_first(crew, KVC_COMMAND_CLASSES, "looked for classes", &text, error);
+    if (result != KVC_CREW_DONE)
+        return result;
+    *classes = cJSON_Parse(text);
+    if (*classes != NULL)
+        return KVC_CREW_DONE;
+    kvc_error_set(error, "not enough memory");
+    return KVC_CREW_FAILED;
+}
+
 kvc_crew_result kvc_crew_script(kvc_crew *crew, const char *request, const char **script, kvc_error *error)
 {
     member *self = &crew->member[0];
     kvc_crew_result result = make_ready(crew, self, error);
-    int done;
 
     if (result != KVC_CREW_DONE)
         return result;
@@ -674,17 +710,5 @@ kvc_crew_result kvc_crew_script(kvc_crew *crew, const char *request, const char 
         return KVC_CREW_FAILED;
     }
     memcpy(self->shared->text, request, strlen(request) + 1);
-    result = command_first(crew, KVC_COMMAND_SCRIPT, 0, &done, error);
-    if (result != KVC_CREW_DONE)
-        return result;
-    if (done == 0)
-        return fail_with_text(self, error);
-    if (done < 0) {
-        end_member(self);
-        kvc_error_set(error, "a worker ended while it wrote a script");
-        return KVC_CREW_FAILED;
-    }
-    self->shared->text[KVC_SHARED_TEXT - 1] = '\0';
-    *script = self->shared->text;
-    return KVC_CREW_DONE;
+    return ask_first(crew, KVC_COMMAND_SCRIPT, "wrote a script", script, error);
 }

@@ -55,6 +55,11 @@ uint64_t kvc_crew_deaths(const kvc_crew *crew);
 /* Detail of a case as JSON text, "" when it did not fail; belongs to the crew until the next call. */
 kvc_crew_result kvc_crew_detail(kvc_crew *crew, const kvc_params *params, const kvc_sequence *sequence,
                                 const char **json, kvc_error *error);
+/*
+ * All cache classes of the subject's installation, a list of names, or a JSON null when the subject does not offer to look for
+ * them. The caller frees *classes.
+ */
+kvc_crew_result kvc_crew_classes(kvc_crew *crew, cJSON **classes, kvc_error *error);
 /* Stand-alone program for a request; belongs to the crew until the next call. */
 kvc_crew_result kvc_crew_script(kvc_crew *crew, const char *request, const char **script, kvc_error *error);
 

@@ -36,6 +36,12 @@ kvc_drive kvc_driver_script(kvc_driver *driver, const char *request, char **scri
     return driver->table->script(driver, request, script, error);
 }
 
+kvc_drive kvc_driver_classes(kvc_driver *driver, cJSON **classes, kvc_error *error)
+{
+    *classes = NULL;
+    return driver->table->classes != NULL ? driver->table->classes(driver, classes, error) : KVC_DROVE;
+}
+
 void kvc_driver_close(kvc_driver *driver)
 {
     if (driver != NULL)

@@ -37,6 +37,7 @@ typedef struct kvc_driver_table {
     kvc_drive (*submit)(kvc_driver *driver, const kvc_batch *batch, kvc_error *error);
     kvc_drive (*collect)(kvc_driver *driver, kvc_step_function step, void *context, kvc_error *error);
     kvc_drive (*script)(kvc_driver *driver, const char *request, char **script, kvc_error *error);
+    kvc_drive (*classes)(kvc_driver *driver, cJSON **classes, kvc_error *error); /* NULL: it never offers them */
     void (*close)(kvc_driver *driver);
 } kvc_driver_table;
 struct kvc_driver {
@@ -58,6 +59,11 @@ kvc_drive kvc_driver_submit(kvc_driver *driver, const kvc_batch *batch, kvc_erro
 kvc_drive kvc_driver_collect(kvc_driver *driver, kvc_step_function step, void *context, kvc_error *error);
 /* A stand-alone program for a case; `request` are the fields of the message as JSON text. The caller frees *script. */
 kvc_drive kvc_driver_script(kvc_driver *driver, const char *request, char **script, kvc_error *error);
+/*
+ * All cache classes that the subject's installation holds, driven or not: a list of names. *classes is NULL when the subject does
+ * not offer to look for them; the caller frees it. To be asked after hello.
+ */
+kvc_drive kvc_driver_classes(kvc_driver *driver, cJSON **classes, kvc_error *error);
 void kvc_driver_close(kvc_driver *driver);
 
 /* A driver for a table of functions in this process. NULL when memory is short. */

@@ -128,7 +128,7 @@ static void close_driver(kvc_driver *driver)
 
 kvc_driver *kvc_plugin_driver_open(const kvc_plugin *plugin)
 {
-    static const kvc_driver_table table = {hello, submit, collect, script, close_driver};
+    static const kvc_driver_table table = {hello, submit, collect, script, NULL, close_driver};
     plugin_driver *self = calloc(1, sizeof *self);
 
     if (self == NULL)

@@ -15,6 +15,7 @@ typedef struct process_driver {
     int64_t batch_id[KVC_BATCHES_IN_FLIGHT];
     int batches;
     int answered; /* the process has answered once: it is up */
+    int offers_classes; /* its hello says that it can look for them */
     kvc_reply_table table;
     kvc_reply reply; /* while a batch is collected */
     kvc_observation observation;
@@ -81,6 +82,8 @@ static kvc_drive greet(process_driver *self, cJSON **out, kvc_error *error)
         *out = NULL;
         return stop(self, KVC_DRIVE_BAD);
     }
+    if (drive == KVC_DROVE)
+        self->offers_classes = kvc_reply_offers(*out, "classes");
     return drive;
 }
 
@@ -195,6 +198,29 @@ static kvc_drive script(kvc_driver *driver, const char *request, char **out, kvc
     return *out != NULL ? KVC_DROVE : KVC_DRIVE_BAD;
 }
 
+static kvc_drive classes(kvc_driver *driver, cJSON **out, kvc_error *error)
+{
+    process_driver *self = (process_driver *)driver;
+    int64_t id;
+    cJSON *json = NULL;
+    kvc_drive drive;
+
+    if (!make_ready(self, error))
+        return KVC_DRIVE_BAD;
+    if (!self->offers_classes)
+        return KVC_DROVE;
+    id = self->next_id++;
+    drive = send_line(self, kvc_request_classes(id), error);
+    if (drive == KVC_DROVE)
+        drive = receive(self, id, &json, NULL, error);
+    if (drive != KVC_DROVE)
+        return drive;
+    if (kvc_reply_check_classes(json, error))
+        *out = cJSON_DetachItemFromObjectCaseSensitive(json, "classes");
+    cJSON_Delete(json);
+    return *out != NULL ? KVC_DROVE : stop(self, KVC_DRIVE_BAD);
+}
+
 static void close_driver(kvc_driver *driver)
 {
     process_driver *self = (process_driver *)driver;
@@ -206,7 +232,7 @@ static void close_driver(kvc_driver *driver)
 
 kvc_driver *kvc_process_driver_open(const kvc_process_options *options)
 {
-    static const kvc_driver_table table = {hello, submit, collect, script, close_driver};
+    static const kvc_driver_table table = {hello, submit, collect, script, classes, close_driver};
     process_driver *self = calloc(1, sizeof *self);
 
     if (self == NULL)

@@ -69,6 +69,7 @@ typedef struct kvc_reply {
 
 /* A request as one line with its newline. The caller frees it. NULL when memory is short. */
 char *kvc_request_hello(int64_t id);
+char *kvc_request_classes(int64_t id);
 char *kvc_request_run(int64_t id, const kvc_batch *batch);
 /* `fields` is a JSON object whose fields are taken over. */
 char *kvc_request_script(int64_t id, const char *fields);
@@ -80,6 +81,10 @@ char *kvc_request_script(int64_t id, const char *fields);
 int kvc_reply_parse(char *line, size_t length, int64_t id, cJSON **json, char **results, kvc_error *error);
 /* Checks a reply to `hello`. */
 int kvc_reply_check_hello(const cJSON *json, kvc_error *error);
+/* Whether a checked hello offers an optional request. */
+int kvc_reply_offers(const cJSON *hello, const char *request);
+/* Checks a reply to `classes`. */
+int kvc_reply_check_classes(const cJSON *json, kvc_error *error);
 /*
  * Checks a reply to `run` of this batch, which must live as long. Takes `json` and `results` over and adds to the table. Free with
  * kvc_reply_clear, also after a failure.

@@ -6,7 +6,7 @@
 #include "reference/check.h"
 #include "reference/json.h"
 
-enum { NAMES_MAX = 4096, ID_MAX = 1 << 30 };
+enum { NAMES_MAX = 4096, OFFERS_MAX = 16, ID_MAX = 1 << 30 };
 static const char where[] = "adapter's reply";
 
 void kvc_names_clear(kvc_names *names)
@@ -174,6 +174,28 @@ int kvc_reply_parse(char *line, size_t length, int64_t id, cJSON **out, char **r
     return 0;
 }
 
+/* Plain, short, all different. */
+static int check_names(const cJSON *list, const char *field, kvc_error *error)
+{
+    const cJSON *item;
+
+    cJSON_ArrayForEach(item, list) {
+        if (!cJSON_IsString(item) || item->valuestring[0] == '\0' || strlen(item->valuestring) >= KVC_SPEC_NAME_MAX ||
+            !kvc_text_is_plain(item->valuestring)) {
+            kvc_error_set(error, "%s: field \"%s\": expected names shorter than %d bytes", where, field,
+                          KVC_SPEC_NAME_MAX);
+            return 0;
+        }
+        for (const cJSON *other = item->next; other != NULL; other = other->next) {
+            if (cJSON_IsString(other) && strcmp(other->valuestring, item->valuestring) == 0) {
+                kvc_error_set(error, "%s: field \"%s\": \"%.60s\" stands twice", where, field, item->valuestring);
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
 int kvc_reply_check_hello(const cJSON *json, kvc_error *error)
 {
     char text[256];
@@ -185,22 +207,13 @@ int kvc_reply_check_hello(const cJSON *json, kvc_error *error)
                           error) ||
         !kvc_json_text(json, where, "subject", text, 96, error) ||
         !kvc_json_text(json, where, "version", text, 64, error) ||
-        !kvc_json_array(json, where, "variants", 4096, &list, error))
+        !kvc_json_array(json, where, "variants", NAMES_MAX, &list, error))
         return 0;
-    cJSON_ArrayForEach(item, list) {
-        if (!cJSON_IsString(item) || item->valuestring[0] == '\0' || strlen(item->valuestring) >= KVC_SPEC_NAME_MAX ||
-            !kvc_text_is_plain(item->valuestring)) {
-            kvc_error_set(error, "%s: field \"variants\": expected names shorter than %d bytes", where,
-                          KVC_SPEC_NAME_MAX);
-            return 0;
-        }
-        for (const cJSON *other = item->next; other != NULL; other = other->next) {
-            if (cJSON_IsString(other) && strcmp(other->valuestring, item->valuestring) == 0) {
-                kvc_error_set(error, "%s: field \"variants\": \"%.60s\" stands twice", where, item->valuestring);
-                return 0;
-            }
-        }
-    }
+    if (!check_names(list, "variants", error))
+        return 0;
+    if (cJSON_GetObjectItemCaseSensitive(json, "offers") != NULL &&
+        (!kvc_json_array(json, where, "offers", OFFERS_MAX, &list, error) || !check_names(list, "offers", error)))
+        return 0;
     item = cJSON_GetObjectItemCaseSensitive(json, "environment");
     if (!cJSON_IsObject(item)) {
         kvc_error_set(error, "%s: field \"environment\": expected an object of texts", where);
@@ -213,6 +226,24 @@ int kvc_reply_check_hello(const cJSON *json, kvc_error *error)
         }
     }
     return 1;
+}
+
+int kvc_reply_offers(const cJSON *hello, const char *request)
+{
+    const cJSON *item;
+
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(hello, "offers")) {
+        if (strcmp(item->valuestring, request) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+int kvc_reply_check_classes(const cJSON *json, kvc_error *error)
+{
+    const cJSON *list;
+
+    return kvc_json_array(json, where, "classes", NAMES_MAX, &list, error) && check_names(list, "classes", error);
 }
 
 static int read_tensor(const cJSON *json, kvc_names *names, kvc_reply_tensor *out, kvc_error *error)

@@ -75,6 +75,14 @@ char *kvc_request_hello(int64_t id)
     return finish(&out);
 }
 
+char *kvc_request_classes(int64_t id)
+{
+    text out = {0};
+
+    put(&out, "{\"id\": %lld, \"request\": \"classes\"}\n", (long long)id);
+    return finish(&out);
+}
+
 static void put_op(text *out, const kvc_op *op)
 {
     put(out, "[\"%s\"", kvc_op_name((kvc_op_kind)op->kind));

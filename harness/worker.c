@@ -59,6 +59,21 @@ static int say_hello(worker *self, kvc_error *error)
     return 1;
 }
 
+static int list_classes(worker *self, kvc_error *error)
+{
+    cJSON *classes = NULL;
+    int good;
+
+    if (kvc_driver_classes(self->driver, &classes, error) != KVC_DROVE)
+        return 0;
+    (void)snprintf(self->shared->text, KVC_SHARED_TEXT, "null");
+    good = classes == NULL || cJSON_PrintPreallocated(classes, self->shared->text, KVC_SHARED_TEXT - 1024, 0);
+    if (!good)
+        kvc_error_set(error, "the adapter's list of classes is too long");
+    cJSON_Delete(classes);
+    return good;
+}
+
 static int write_script(worker *self, kvc_error *error)
 {
     char *script = NULL;
@@ -82,6 +97,8 @@ static int obey(worker *self, const kvc_order *order, kvc_error *error)
     switch ((kvc_command)order->command) {
     case KVC_COMMAND_HELLO:
         return say_hello(self, error);
+    case KVC_COMMAND_CLASSES:
+        return list_classes(self, error);
     case KVC_COMMAND_CHOOSE:
         return kvc_runner_choose(self->runner, selection->subject, selection->version, selection->variant,
                                  selection->contract, self->variants, selection->seed,

@@ -9,6 +9,7 @@
 
 typedef enum kvc_command {
     KVC_COMMAND_HELLO = 1, /* start the subject; its hello comes in the shared text */
+    KVC_COMMAND_CLASSES,   /* all cache classes of the subject as a JSON list, or null, in the shared text */
     KVC_COMMAND_CHOOSE,    /* the shared selection */
     KVC_COMMAND_RANGE,     /* sequences start to end - 1 */
     KVC_COMMAND_EVALUATE,  /* the shared cases from `start` on */

@@ -152,6 +152,38 @@ static int read_contracts(const char *folder, kvc_catalogue *catalogue, kvc_erro
     return good;
 }
 
+static int read_exemptions(const char *folder, kvc_catalogue *catalogue, kvc_error *error)
+{
+    struct dirent **entries = NULL;
+    char below[PATH_SIZE];
+    char path[PATH_SIZE];
+    int good = join(below, folder, "exemptions", error);
+    int count = good ? scandir(below, &entries, is_json, alphasort) : 0;
+
+    /* A folder of one's own specs needs none. */
+    if (count < 0 && errno != ENOENT) {
+        kvc_error_set(error, "%s: cannot be read: %s", below, strerror(errno));
+        return 0;
+    }
+    for (int at = 0; good && at < count; at++) {
+        kvc_exemptions *larger = grow(catalogue->exemptions, catalogue->exempted, sizeof *larger, below, error);
+        good = 0;
+        if (larger == NULL)
+            break;
+        catalogue->exemptions = larger;
+        if (!join(path, below, entries[at]->d_name, error))
+            break;
+        if (!kvc_exemptions_read(path, &larger[catalogue->exempted], error)) {
+            kvc_exemptions_clear(&larger[catalogue->exempted]);
+            break;
+        }
+        catalogue->exempted++;
+        good = 1;
+    }
+    free_entries(entries, count);
+    return good;
+}
+
 static int compare_contracts(const void *left, const void *right)
 {
     const kvc_contract *a = left;
@@ -181,7 +213,8 @@ int kvc_catalogue_read(const char *folder, kvc_catalogue *catalogue, kvc_error *
     const kvc_contract *chain[EXTENDS_MAX];
 
     memset(catalogue, 0, sizeof *catalogue);
-    if (!read_specs(folder, catalogue, error) || !read_contracts(folder, catalogue, error))
+    if (!read_specs(folder, catalogue, error) || !read_contracts(folder, catalogue, error) ||
+        !read_exemptions(folder, catalogue, error))
         return 0;
     if (catalogue->contracts > 0)
         qsort(catalogue->contract, catalogue->contracts, sizeof *catalogue->contract, compare_contracts);
@@ -199,6 +232,9 @@ void kvc_catalogue_clear(kvc_catalogue *catalogue)
 {
     for (size_t at = 0; at < catalogue->contracts; at++)
         kvc_contract_clear(&catalogue->contract[at]);
+    for (size_t at = 0; at < catalogue->exempted; at++)
+        kvc_exemptions_clear(&catalogue->exemptions[at]);
+    free(catalogue->exemptions);
     free(catalogue->contract);
     free(catalogue->spec);
     memset(catalogue, 0, sizeof *catalogue);
@@ -236,6 +272,15 @@ const kvc_contract *kvc_catalogue_contract_by_id(const kvc_catalogue *catalogue,
     for (size_t at = 0; at < catalogue->contracts; at++) {
         if (strcmp(catalogue->contract[at].id, id) == 0)
             return &catalogue->contract[at];
+    }
+    return NULL;
+}
+
+const kvc_exemptions *kvc_catalogue_exemptions(const kvc_catalogue *catalogue, const char *subject)
+{
+    for (size_t at = 0; at < catalogue->exempted; at++) {
+        if (strcmp(catalogue->exemptions[at].subject, subject) == 0)
+            return &catalogue->exemptions[at];
     }
     return NULL;
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "reference/contract.h"
+#include "reference/exemptions.h"
 #include "reference/spec.h"
 
 typedef struct kvc_catalogue {
@@ -14,10 +15,13 @@ typedef struct kvc_catalogue {
     kvc_spec *spec; /* owned, sorted by subject and variant */
     size_t contracts;
     kvc_contract *contract; /* owned, sorted by subject and version */
+    size_t exempted;
+    kvc_exemptions *exemptions; /* owned, one for each subject that has some */
 } kvc_catalogue;
 
 /*
- * Reads `folder`/specs/SUBJECT/VARIANT.json and `folder`/contracts/ID.json. Returns 1, or 0 with *error set when a file is
+ * Reads `folder`/specs/SUBJECT/VARIANT.json, `folder`/contracts/ID.json and, if it is there,
+ * `folder`/exemptions/SUBJECT.json. Returns 1, or 0 with *error set when a file is
  * damaged, stands twice, or extends a contract that is not there. Free with kvc_catalogue_clear, also after a failure.
  */
 int kvc_catalogue_read(const char *folder, kvc_catalogue *catalogue, kvc_error *error);
@@ -32,6 +36,8 @@ const kvc_contract *kvc_catalogue_contract(const kvc_catalogue *catalogue, const
                                            int *assumed);
 /* NULL when there is none. */
 const kvc_contract *kvc_catalogue_contract_by_id(const kvc_catalogue *catalogue, const char *id);
+/* NULL when there is none. */
+const kvc_exemptions *kvc_catalogue_exemptions(const kvc_catalogue *catalogue, const char *subject);
 /* The rules of one variant: those of the extended contracts first. */
 void kvc_catalogue_rules(const kvc_catalogue *catalogue, const kvc_contract *contract, const char *variant,
                          kvc_rules *rules);

@@ -32,7 +32,10 @@ class Subject(Protocol):
     """What is driven."""
 
     def hello(self) -> dict[str, Any]:
-        """The fields `subject`, `version`, `environment` and `variants` of the reply to `hello`."""
+        """The fields `subject`, `version`, `environment`, `variants` and `offers` of the reply to `hello`."""
+
+    def classes(self) -> list[str]:
+        """All cache classes of the installation, driven or not."""
 
     def run(self, request: RunRequest) -> tuple[str, list[bytes]]:
         """The fields after `id` and before `bytes` as JSON without its braces, and the raw data in pieces."""
@@ -115,9 +118,11 @@ def answer(subject: Subject, number: int, message: dict[str, Any]) -> list[bytes
         if message.get("protocol") != PROTOCOL:
             raise RequestError(f'field "protocol": this adapter speaks version {PROTOCOL} only')
         return [json.dumps({"id": number, "protocol": PROTOCOL, **subject.hello()}).encode() + b"\n"]
+    if kind == "classes":
+        return [json.dumps({"id": number, "classes": subject.classes()}).encode() + b"\n"]
     if kind == "script":
         return [json.dumps({"id": number, "script": subject.script(read_script(message))}).encode() + b"\n"]
-    raise RequestError('field "request": expected hello, run or script')
+    raise RequestError('field "request": expected hello, classes, run or script')
 
 
 def read_message(line: bytes) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from ctypes import c_char
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kvconform_adapter.request import ROWS_MAX, Op, Params, RequestError, RunRequest, ScriptRequest
@@ -456,7 +457,17 @@ class TransformersSubject:
                 "platform": f"{platform.system()}-{platform.machine()}",
             },
             "variants": self.variants,
+            "offers": ["classes"],
         }
+
+    def classes(self) -> list[str]:
+        """All cache classes of the installation, driven or not."""
+        self.check()
+        import transformers  # noqa: PLC0415
+
+        from kvconform_adapter.transformers_classes import cache_classes  # noqa: PLC0415
+
+        return cache_classes(Path(transformers.__file__).parent)
 
     def plan(self, variant: str, params: Params) -> Plan:
         """The plan for a variant and its parameters, made once."""
