@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,24 @@ def test_everything_ran(result: Any) -> None:
     version, document = result
     assert {entry["version"] for entry in document["runs"]} == {version}
     assert [entry for entry in document["runs"] if entry["status"] not in ("findings", "conforms", "absent")] == []
+
+
+def test_a_new_class_cannot_go_unseen(tmp_path: Path) -> None:
+    """transformers as it is, with one more model whose cache nobody has written a spec for."""
+    ask = "import importlib.util as u; print(u.find_spec('transformers').origin)"
+    found = subprocess.run([PYTHON, "-c", ask], capture_output=True, text=True, check=True)
+    shutil.copytree(Path(found.stdout.strip()).parent, tmp_path / "transformers", copy_function=os.symlink)
+    model = tmp_path / "transformers" / "models" / "brandnew"
+    model.mkdir()
+    (model / "modeling_brandnew.py").write_text("class BrandNewState(DynamicLayer):\n    pass\n")
+    result = tmp_path / "result.json"
+    words = ["run", "transformers:BrandNew*", "--python", PYTHON, "--json", str(result)]
+    environment = dict(os.environ, KVCONFORM_DATA=str(TOP), PYTHONPATH=str(tmp_path))
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 3, done.stderr
+    assert "BrandNewState" in done.stdout and "not covered" in done.stdout
+    (entry,) = json.loads(result.read_text())["runs"]
+    assert (entry["variant"], entry["status"]) == ("BrandNewState", "not covered")
 
 
 def test_known_faults_are_found(result: Any) -> None:

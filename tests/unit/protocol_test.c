@@ -420,6 +420,11 @@ Test(protocol, hello) {
         {"[\"a\", \"b\"]", "[\"a\", \"\"]", "variants"},
         {"[\"a\", \"b\"]", "[\"a\", \"b\\n\"]", "variants"},
         {"[\"a\", \"b\"]", "[\"a\", \"a\"]", "twice"},
+        {"[\"a\", \"b\"]", "[], \"offers\": [\"classes\"]", NULL},
+        {"[\"a\", \"b\"]", "[], \"offers\": []", NULL},
+        {"[\"a\", \"b\"]", "[], \"offers\": \"classes\"", "offers"},
+        {"[\"a\", \"b\"]", "[], \"offers\": [7]", "offers"},
+        {"[\"a\", \"b\"]", "[], \"offers\": [\"a\", \"a\"]", "offers"},
     };
     for (size_t at = 0; at < sizeof table / sizeof table[0]; at++) {
         char *text = damaged_text(good, table[at].from, table[at].to);
@@ -471,6 +476,33 @@ static void expect_json(const cJSON *json, const char *field, const char *expect
     char *text = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(json, field));
     cr_expect_str_eq(text != NULL ? text : "(none)", expected, "%s is %s, expected %s", field, text, expected);
     cJSON_free(text);
+}
+
+Test(protocol, classes) {
+    static const struct {
+        const char *text;
+        const char *word; /* NULL: good */
+    } table[] = {
+        {"{\"id\": 1, \"classes\": [\"A\", \"B\"]}", NULL}, {"{\"id\": 1, \"classes\": []}", NULL},
+        {"{\"id\": 1}", "classes"},                          {"{\"id\": 1, \"classes\": {}}", "classes"},
+        {"{\"id\": 1, \"classes\": [1]}", "classes"},        {"{\"id\": 1, \"classes\": [\"\"]}", "classes"},
+        {"{\"id\": 1, \"classes\": [\"A\", \"A\"]}", "twice"},
+    };
+    cJSON *json = parse_request(kvc_request_classes(3));
+    expect_json(json, "request", "\"classes\"");
+    cJSON_Delete(json);
+    for (size_t at = 0; at < sizeof table / sizeof table[0]; at++) {
+        kvc_error error = {""};
+        json = cJSON_Parse(table[at].text);
+        cr_assert_not_null(json);
+        cr_expect_eq(kvc_reply_check_classes(json, &error), table[at].word == NULL, "%s: %s", table[at].text, error.text);
+        cr_expect(table[at].word == NULL || strstr(error.text, table[at].word) != NULL, "%s: %s", table[at].text, error.text);
+        cJSON_Delete(json);
+    }
+    json = cJSON_Parse("{\"offers\": [\"classes\"]}");
+    cr_expect(kvc_reply_offers(json, "classes"));
+    cr_expect_not(kvc_reply_offers(json, "class"));
+    cJSON_Delete(json);
 }
 
 Test(protocol, request_hello) {

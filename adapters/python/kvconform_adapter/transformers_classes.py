@@ -37,7 +37,7 @@ class Found:
 
 
 def class_statements(package: Path) -> Iterator[Found]:
-    """All class statements of the files that speak of caches."""
+    """All class statements at the top of files."""
     for folder, folders, files in os.walk(package):
         folders.sort()
         for file in sorted(files):
@@ -46,8 +46,6 @@ def class_statements(package: Path) -> Iterator[Found]:
             path = os.path.join(folder, file)
             with open(path, "rb") as handle:
                 text = handle.read()
-            if b"Cache" not in text:
-                continue
             relative = os.path.relpath(path, package)
             for statement in CLASS.finditer(text):
                 bases = (statement.group(2) or b"").decode("utf-8", "replace")
