@@ -134,8 +134,8 @@ static cJSON *observed_row(const kvc_model *model, int slot, const kvc_extent *e
     int32_t count = 0;
     int leading = extent->zeros_left;
 
-    if (extent->width >= 0 && width > extent->end - extent->first_max)
-        width = extent->end - extent->first_max;
+    if (extent->width >= 0 && width > extent->end - extent->first_max + extent->keep)
+        width = extent->end - extent->first_max + extent->keep;
     for (int64_t at = 0; list != NULL && at < width; at++) {
         kvc_cell cell;
         int head = 0;

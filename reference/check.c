@@ -415,6 +415,27 @@ static kvc_deviation check_number(const kvc_extent *extent, const kvc_tensor *te
     return value < 0 ? KVC_NEGATIVE : value < extent->end ? KVC_TOO_LOW : KVC_TOO_HIGH;
 }
 
+/* The first `keep` tokens, then the interval. */
+static kvc_deviation check_kept(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
+                                const kvc_tensor *tensor, const strides *step)
+{
+    int64_t width = tensor->shape[model->plan->slot[slot].tokens_axis];
+    int64_t count = extent->width >= 0 ? extent->end - extent->first_max : width - extent->keep;
+    kvc_extent front = *extent;
+
+    if (extent->width >= 0 && width != extent->width)
+        return KVC_WRONG_SHAPE;
+    if (extent->keep + count > width)
+        return KVC_SHORT;
+    if (count < 0 || extent->end - count < extent->first_min || extent->end - count > extent->first_max)
+        return classify(model, slot, extent, tensor);
+    front.end = extent->keep;
+    if (compare_interval(encoder, model, slot, &front, tensor, step, 0, 0) &&
+        compare_interval(encoder, model, slot, extent, tensor, step, extent->keep, extent->end - (int32_t)count))
+        return KVC_AS_EXPECTED;
+    return classify(model, slot, extent, tensor);
+}
+
 kvc_deviation kvc_check_tensor(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
                                const kvc_tensor *tensor)
 {
@@ -454,6 +475,8 @@ kvc_deviation kvc_check_tensor(kvc_encoder *encoder, const kvc_model *model, int
             return KVC_AS_EXPECTED;
         return classify(model, slot, extent, tensor);
     }
+    if (extent->keep > 0)
+        return check_kept(encoder, model, slot, extent, tensor, &step);
     if (extent->width >= 0) {
         if (width != extent->width)
             return KVC_WRONG_SHAPE;

@@ -37,6 +37,7 @@ struct kvc_judge {
     const kvc_tensor *stored[KVC_SLOTS_MAX];
     const kvc_tensor *returned[KVC_SLOTS_MAX];
     uint64_t address[KVC_SLOTS_MAX];
+    int64_t address_cells[KVC_SLOTS_MAX]; /* of the buffer that had the address */
     uint64_t other; /* content of the tensors that no view describes */
     int other_known;
     /* The cache that was copied last, as it is shown now, and as it was when it was copied. */
@@ -408,11 +409,15 @@ static void check_addresses(kvc_judge *judge, kvc_failure *failure, int *found)
 
     for (int at = 0; at < plan->slots; at++) {
         const kvc_tensor *tensor = judge->stored[at];
+        int axis = plan->slot[at].tokens_axis;
+        int64_t cells = tensor != NULL && axis >= 0 && axis < tensor->dims ? tensor->shape[axis] : 0;
         if (!plan->slot[at].view->is_static || tensor == NULL || tensor->address == 0)
             continue;
-        if (judge->address[at] != 0 && judge->address[at] != tensor->address)
+        /* A buffer of another length is another buffer: how long it must be is said by its view. */
+        if (judge->address[at] != 0 && judge->address[at] != tensor->address && judge->address_cells[at] == cells)
             note(failure, found, KVC_ADDRESS, KVC_PLACE_ADDRESS, at, plan->slot[at].layer, KVC_MOVED);
         judge->address[at] = tensor->address;
+        judge->address_cells[at] = cells;
     }
 }
 
@@ -443,7 +448,8 @@ static int input_is_whole(kvc_judge *judge, int slot, const kvc_tensor *tensor)
 
     if (model->appended == 0 || (rule != KVC_RULE_ALL && rule != KVC_RULE_WINDOW && rule != KVC_RULE_LAST &&
                                  rule != KVC_RULE_FIXED && rule != KVC_RULE_FIXED_WINDOW &&
-                                 rule != KVC_RULE_BLOCK_REST))
+                                 rule != KVC_RULE_BLOCK_REST && rule != KVC_RULE_PREFIX_WINDOW &&
+                                 rule != KVC_RULE_FIXED_PREFIX_WINDOW))
         return 1;
     extent.first_min = extent.first_max = model->length - model->appended;
     /* A caller pads and cuts the first input of a convolution itself where the cache does not. */

@@ -105,6 +105,10 @@ static void expect_append(const kvc_model *model, const kvc_op *op, kvc_expectat
     for (int at = 0; at < plan->slots; at++) {
         kvc_view_rule rule = plan->slot[at].view->rule;
         const kvc_contract_rule *overflow = kvc_slot_rule(model, at, KVC_CONTRACT_OVERFLOW);
+        if (model->slot[at].unsure) {
+            out->unspecified = 1;
+            return;
+        }
         if (length <= plan->params.capacity)
             continue;
         if (rule == KVC_RULE_FIXED && overflow->value == KVC_OVERFLOW_REFUSE) {
@@ -115,6 +119,9 @@ static void expect_append(const kvc_model *model, const kvc_op *op, kvc_expectat
             out->unspecified = 1;
         } else if (rule == KVC_RULE_FIXED_WINDOW && plan->params.capacity <= plan->params.window) {
             /* The buffer is the whole cache then: no text says that it slides. */
+            out->unspecified = 1;
+        } else if (rule == KVC_RULE_FIXED_PREFIX_WINDOW &&
+                   kvc_view_prefix_fills(model, at, plan->params.keep > 0 ? plan->params.keep : op->n)) {
             out->unspecified = 1;
         }
     }

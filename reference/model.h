@@ -20,6 +20,8 @@ typedef struct kvc_slot_state {
     int32_t held;        /* the oldest token (index into the log) that the tensor must still hold */
     int32_t held_before; /* the same before the last append */
     int32_t spare;       /* the oldest token that it may still hold, where recording is tolerated; at most `held` */
+    int32_t prefix;      /* tokens that are never evicted, settled by the first append (`set`) */
+    int unsure;          /* no text says whether the next tokens belong to the prefix */
     int unjudged;        /* documented to be left alone: not judged until the next reset */
     int set;             /* constant: it was set; folded: it was written */
     int32_t fold[KVC_ROWS_MAX];      /* folded: the fold number of each row */

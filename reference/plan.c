@@ -206,6 +206,13 @@ static int find_boundary(const kvc_plan *plan)
         case KVC_RULE_RING:
             size = plan->params.capacity;
             break;
+        case KVC_RULE_PREFIX_WINDOW:
+            size = plan->params.window + plan->params.keep;
+            break;
+        case KVC_RULE_FIXED_PREFIX_WINDOW:
+            size = plan->params.window + plan->params.keep;
+            size = plan->params.capacity < size ? plan->params.capacity : size;
+            break;
         case KVC_RULE_FIXED_WINDOW:
             size = plan->params.capacity < plan->params.window ? plan->params.capacity : plan->params.window;
             break;

@@ -8,7 +8,7 @@
 
 static const char *const rule_words[] = {"all",        "window",        "last",        "folded",  "fixed",    "fixed_window",
                                          "ring",       "blocks",        "block_rest",  "block_overlap", "block_count",
-                                         "nothing",    "residual",      "constant",    "opaque",  NULL};
+                                         "nothing",    "prefix_window", "fixed_prefix_window",    "residual",      "constant",    "opaque",  NULL};
 static const char *const dim_words[] = {"batch",     "heads",     "tokens",    "one", "planes", "key_dim",
                                         "value_dim", "index_dim", "channels",  "2*key_dim", "2*index_dim", NULL};
 static const char *const returned_words[] = {"none", "all", "window", "held_and_new", "held", "buffer", "state",
@@ -352,6 +352,11 @@ static int check_rule_params(const kvc_spec *spec, const char *name, kvc_error *
                  {KVC_RULE_BLOCK_REST, offsetof(kvc_params, block)},
                  {KVC_RULE_BLOCK_OVERLAP, offsetof(kvc_params, block)},
                  {KVC_RULE_BLOCK_COUNT, offsetof(kvc_params, block)},
+                 {KVC_RULE_PREFIX_WINDOW, offsetof(kvc_params, window)},
+                 {KVC_RULE_PREFIX_WINDOW, offsetof(kvc_params, keep)},
+                 {KVC_RULE_FIXED_PREFIX_WINDOW, offsetof(kvc_params, window)},
+                 {KVC_RULE_FIXED_PREFIX_WINDOW, offsetof(kvc_params, keep)},
+                 {KVC_RULE_FIXED_PREFIX_WINDOW, offsetof(kvc_params, capacity)},
                  {KVC_RULE_RESIDUAL, offsetof(kvc_params, residual)}};
 
     for (int at = 0; at < spec->views; at++) {

@@ -36,11 +36,13 @@ typedef enum kvc_view_rule {
     KVC_RULE_BLOCK_OVERLAP, /* the tokens of the newest finished block */
     KVC_RULE_BLOCK_COUNT,  /* how many blocks are finished: a number */
     KVC_RULE_NOTHING,      /* no token ever */
+    KVC_RULE_PREFIX_WINDOW, /* a prefix that stays, and the newest window - 1 behind it */
+    KVC_RULE_FIXED_PREFIX_WINDOW, /* the same in place: a prefix and the newest `window` behind it */
     KVC_RULE_RESIDUAL,     /* at most the newest `residual` */
     KVC_RULE_CONSTANT,     /* set once */
     KVC_RULE_OPAQUE        /* the subject's own; only compared with itself */
 } kvc_view_rule;
-enum { KVC_VIEW_RULES = 15 };
+enum { KVC_VIEW_RULES = 17 };
 
 typedef enum kvc_dim {
     KVC_DIM_BATCH = 0,

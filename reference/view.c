@@ -29,6 +29,10 @@ const kvc_view_kind *kvc_view_kind_of(kvc_view_rule rule)
         return &kvc_view_block_count;
     case KVC_RULE_NOTHING:
         return &kvc_view_nothing;
+    case KVC_RULE_PREFIX_WINDOW:
+        return &kvc_view_prefix_window;
+    case KVC_RULE_FIXED_PREFIX_WINDOW:
+        return &kvc_view_fixed_prefix_window;
     case KVC_RULE_RESIDUAL:
         return &kvc_view_residual;
     case KVC_RULE_CONSTANT:
@@ -44,18 +48,21 @@ static void returned_buffer(const kvc_model *model, int slot, kvc_extent *extent
 {
     const kvc_params *params = &model->plan->params;
     int32_t cells;
+    kvc_view_rule rule = model->plan->slot[slot].view->rule;
+    int32_t prefix = rule == KVC_RULE_FIXED_PREFIX_WINDOW ? kvc_view_prefix(model, slot, 0) : 0;
 
-    if (model->plan->slot[slot].view->rule != KVC_RULE_FIXED_WINDOW) {
+    if (rule != KVC_RULE_FIXED_WINDOW && rule != KVC_RULE_FIXED_PREFIX_WINDOW) {
         extent->width = params->capacity;
         return;
     }
     cells = kvc_smaller(params->capacity, params->window);
-    if (model->length <= cells) {
-        extent->width = cells;
+    if (model->length <= prefix + cells) {
+        extent->width = prefix + cells;
         return;
     }
-    extent->first_min = kvc_larger(0, model->length - model->appended - cells);
-    extent->first_max = kvc_larger(0, model->length - model->appended - (cells - 1));
+    extent->keep = prefix;
+    extent->first_min = kvc_larger(prefix, model->length - model->appended - cells);
+    extent->first_max = kvc_larger(prefix, model->length - model->appended - (cells - 1));
 }
 
 /* What the caller needs to make the entries of the blocks that an append finished. */
@@ -95,6 +102,10 @@ int kvc_view_returned(const kvc_model *model, int slot, kvc_extent *extent)
             kvc_larger(model->slot[slot].held_before, model->length - (model->plan->params.window - 1 + model->appended));
         if (extent->first_min < 0)
             extent->first_min = extent->first_max = 0;
+        if (place->view->rule == KVC_RULE_PREFIX_WINDOW) {
+            extent->keep = kvc_smaller(kvc_view_prefix(model, slot, 0), model->length);
+            extent->first_min = extent->first_max = kvc_larger(extent->keep, extent->first_min);
+        }
         if (place->view->keeps_window && extent->first_min > model->slot[slot].held_before)
             extent->first_min--;
         break;

@@ -26,8 +26,8 @@ typedef struct kvc_extent {
     int32_t end;
     int32_t width;  /* exact number of cells on the token axis of which only the first end - first count; -1: no more than those */
     int zeros_left; /* cells of zeros before the first do not count */
-    int as_set;     /* any order; the first `keep` tokens besides the interval */
-    int32_t keep;
+    int as_set;     /* any order */
+    int32_t keep;   /* the first `keep` tokens besides the interval, before it unless in any order */
 } kvc_extent;
 
 typedef struct kvc_view_kind {
@@ -60,6 +60,13 @@ extern const kvc_view_kind kvc_view_block_rest;
 extern const kvc_view_kind kvc_view_block_overlap;
 extern const kvc_view_kind kvc_view_block_count;
 extern const kvc_view_kind kvc_view_nothing;
+extern const kvc_view_kind kvc_view_prefix_window;
+extern const kvc_view_kind kvc_view_fixed_prefix_window;
+
+/* Length of a prefix that was settled by the first append, as far as the buffer lets it be; `wanted` before that. */
+int32_t kvc_view_prefix(const kvc_model *model, int slot, int32_t wanted);
+/* Whether a window in a buffer behind a prefix of `wanted` tokens is all that is left of the buffer, so that it never slides. */
+int kvc_view_prefix_fills(const kvc_model *model, int slot, int32_t wanted);
 extern const kvc_view_kind kvc_view_residual;
 extern const kvc_view_kind kvc_view_constant;
 extern const kvc_view_kind kvc_view_opaque;

@@ -35,6 +35,7 @@ const kvc_refusal *kvc_builtin_layer_check_append(kvc_builtin_layer *layer, int6
         case KVC_PART_LAST:
         case KVC_PART_ENTRIES:
         case KVC_PART_REST:
+        case KVC_PART_PREFIX:
         case KVC_PART_NOTHING:
         case KVC_PART_RESIDUAL:
             failed = kvc_store_reserve(store, count);
@@ -45,6 +46,13 @@ const kvc_refusal *kvc_builtin_layer_check_append(kvc_builtin_layer *layer, int6
         case KVC_PART_CONSTANT:
             failed = kvc_store_reserve(store, 2);
             break;
+        case KVC_PART_FIXED_PREFIX: {
+            /* For what stays, in one lane, and for what is returned. */
+            size_t cells = (size_t)(limit + count) * (size_t)store->rows * (size_t)store->heads;
+            failed = kvc_store_buffer(store, 0, (size_t)limit * store->cell) == NULL ||
+                     kvc_store_buffer(store, 1, cells * store->cell) == NULL;
+            break;
+        }
         case KVC_PART_FIXED_WINDOW:
             if (layer->length + count > limit) {
                 size_t cells = (size_t)(limit + count) * (size_t)store->rows * (size_t)store->heads;
@@ -353,6 +361,8 @@ void kvc_builtin_layer_append(kvc_builtin_layer *layer, const int32_t *numbers, 
     }
     if (rule == KVC_PART_FIXED || (rule == KVC_PART_FIXED_WINDOW && !past_window)) {
         kvc_builtin_layer_fill_buffer(layer, numbers, count);
+    } else if (rule == KVC_PART_PREFIX || rule == KVC_PART_FIXED_PREFIX) {
+        kvc_builtin_prefix_append(layer, numbers, count);
     } else if (rule == KVC_PART_ENTRIES && layer->info->parts > 2) {
         kvc_builtin_overlap_append(layer, numbers, count);
     } else if (rule == KVC_PART_RESIDUAL) {

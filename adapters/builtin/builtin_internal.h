@@ -120,6 +120,8 @@ typedef enum kvc_part_rule {
     KVC_PART_OVERLAP, /* behind entries and rest: the tokens of the newest finished block */
     KVC_PART_COUNT,   /* behind those: how many blocks are finished */
     KVC_PART_NOTHING,
+    KVC_PART_PREFIX,       /* a prefix that stays, and a window */
+    KVC_PART_FIXED_PREFIX, /* the same in buffers */
     KVC_PART_RESIDUAL,
     KVC_PART_QUANTISED, /* two places behind its residual; shown joined with it */
     KVC_PART_CONSTANT
@@ -210,6 +212,8 @@ typedef struct kvc_builtin_layer {
     int32_t fold;         /* of all tokens, for a folded state */
     int32_t *open_tokens; /* numbers of the tokens in the unfinished block, room for a whole one */
     int32_t open_count;
+    int64_t prefix;       /* tokens that stay, settled by the first append */
+    int settled;
     int64_t finished;     /* blocks, where they are counted */
     int64_t block_start;  /* position at which the block began that was unfinished before the last append */
     int64_t length;
@@ -255,6 +259,13 @@ void kvc_builtin_layer_crop(kvc_builtin_layer *layer, int64_t removed);
 /* What the broken caches do to a layer whose crop or append was refused; nothing in the correct ones. */
 void kvc_builtin_layer_spoil_refused_crop(kvc_builtin_layer *layer, int64_t removed);
 void kvc_builtin_layer_spoil_refused_append(kvc_builtin_layer *layer, const int32_t *numbers, int64_t count);
+/* A window behind a prefix: append, crop (its check, and of one part), claim, mask sizes, cells of a buffer. */
+void kvc_builtin_prefix_append(kvc_builtin_layer *layer, const int32_t *numbers, int64_t count);
+const kvc_refusal *kvc_builtin_prefix_check_crop(const kvc_builtin_layer *layer, int64_t removed);
+void kvc_builtin_prefix_crop(kvc_builtin_layer *layer, kvc_builtin_part *part, int64_t dropped);
+int kvc_builtin_prefix_claim(const kvc_builtin_layer *layer);
+void kvc_builtin_prefix_mask(const kvc_builtin_layer *layer, int64_t count, int64_t *length, int64_t *offset);
+int64_t kvc_builtin_prefix_cells(const kvc_builtin_layer *layer);
 /* An append to blocks with an overlap; their crop to `left` tokens. */
 void kvc_builtin_overlap_append(kvc_builtin_layer *layer, const int32_t *numbers, int64_t count);
 void kvc_builtin_overlap_crop(kvc_builtin_layer *layer, int64_t left);

@@ -75,6 +75,9 @@ static const kvc_refusal *check_part(const kvc_builtin_layer *layer, const kvc_b
         return removed > 0 && layer->length > 0 ? &kvc_refusal_folded : NULL;
     case KVC_PART_OPAQUE:
         return some_left ? &kvc_refusal_folded : NULL;
+    case KVC_PART_PREFIX:
+    case KVC_PART_FIXED_PREFIX:
+        return kvc_builtin_prefix_check_crop(layer, removed);
     case KVC_PART_FIXED_WINDOW:
     case KVC_PART_RING:
         if (layer->fault == KVC_FAULT_REFUSES_BEFORE_WRAP && some_left && layer->length >= kvc_builtin_layer_limit(layer)) {
@@ -129,6 +132,10 @@ int kvc_builtin_layer_claim(const kvc_builtin_layer *layer) {
             break;
         case KVC_PART_FOLDED:
             honest = 0;
+            break;
+        case KVC_PART_PREFIX:
+        case KVC_PART_FIXED_PREFIX:
+            honest = kvc_builtin_prefix_claim(layer);
             break;
         case KVC_PART_FIXED_WINDOW:
             honest = layer->length <= kvc_builtin_layer_limit(layer);
@@ -325,6 +332,10 @@ static void crop_part(kvc_builtin_layer *layer, kvc_builtin_part *part, int64_t 
         break;
     case KVC_PART_LAST:
         crop_recorded(layer, part, removed, dropped, layer->params->kernel);
+        break;
+    case KVC_PART_PREFIX:
+    case KVC_PART_FIXED_PREFIX:
+        kvc_builtin_prefix_crop(layer, part, dropped);
         break;
     case KVC_PART_CONSTANT:
         crop_constant(layer, part, removed, dropped);

@@ -215,6 +215,25 @@
         "An append that finishes a block returns its tokens as those of the block before.") \
     ROW(overlap, block_start_late, BLOCK_START_LATE, RETURN, \
         "An append that finishes a block returns the position behind it.") \
+    ROW(prefix_window, unrecorded_crops, UNRECORDED_CROPS, REFUSE, \
+        "A crop past the window without recording is done with what is left.") \
+    ROW(prefix_window, double_crop_loses, DOUBLE_CROP_LOSES, REFUSE, \
+        "A second crop past the window is done although the tokens that it needs are gone.") \
+    ROW(prefix_window, reset_keeps_prefix, RESET_KEEPS_PREFIX, RESET, "After a reset the prefix is as long as the one before.") \
+    ROW(prefix_window, evicts_prefix, EVICTS_PREFIX, KEYS, "Past the window the oldest tokens of all are evicted.") \
+    ROW(prefix_window, keeps_too_few, KEEPS_TOO_FEW, KEYS, "One token less than the window needs is kept.") \
+    ROW(prefix_window, crop_spares_prefix, CROP_SPARES_PREFIX, CLAMP, "A crop never removes tokens of the prefix.") \
+    ROW(prefix_window, returns_without_prefix, RETURNS_WITHOUT_PREFIX, RETURN, \
+        "An append behind the prefix returns the window only.") \
+    ROW(prefix_window, mask_without_prefix, MASK_WITHOUT_PREFIX, MASK, \
+        "Past the window the announced mask does not count the prefix.") \
+    ROW(fixed_prefix, crop_after_eviction, CROP_AFTER_EVICTION, REFUSE, \
+        "A crop of two tokens or more is done although the tokens that it needs were evicted.") \
+    ROW(fixed_prefix, evicts_prefix, EVICTS_PREFIX, KEYS, "Past the window the oldest tokens of all are evicted.") \
+    ROW(fixed_prefix, reset_moves_buffer, RESET_MOVES_BUFFER, ADDRESS, "reset makes new buffers.") \
+    ROW(fixed_prefix, reorder_values_only, REORDER_VALUES_ONLY, BATCH, "reorder moves the values and forgets the keys.") \
+    ROW(fixed_prefix, mask_without_prefix, MASK_WITHOUT_PREFIX, MASK, \
+        "Past the window the announced mask does not count the prefix.") \
     ROW(nothing, append_accepted, APPEND_ACCEPTED, REFUSE, "An append is taken and forgotten.") \
     ROW(nothing, refused_append_kept, REFUSED_APPEND_KEPT, ATOMIC, "An append is refused and its keys are kept.") \
     ROW(cross, reset_keeps_cross, RESET_KEEPS_CROSS, RESET, "reset forgets the cross keys and values.") \

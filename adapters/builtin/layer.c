@@ -24,6 +24,7 @@ static int64_t first_capacity(const kvc_builtin_layer *layer, kvc_part_rule rule
     switch (rule) {
     case KVC_PART_FIXED:
     case KVC_PART_FIXED_WINDOW:
+    case KVC_PART_FIXED_PREFIX:
     case KVC_PART_RING:
         return kvc_builtin_layer_limit(layer);
     case KVC_PART_FOLDED:
@@ -41,7 +42,7 @@ static int64_t first_capacity(const kvc_builtin_layer *layer, kvc_part_rule rule
 }
 
 static int is_buffer(kvc_part_rule rule) {
-    return rule == KVC_PART_FIXED || rule == KVC_PART_FIXED_WINDOW || rule == KVC_PART_RING;
+    return rule == KVC_PART_FIXED || rule == KVC_PART_FIXED_WINDOW || rule == KVC_PART_FIXED_PREFIX || rule == KVC_PART_RING;
 }
 
 static void clear(kvc_store *store) {
@@ -100,7 +101,8 @@ int kvc_builtin_layer_renew(kvc_builtin_layer *layer) {
     layer->rows = layer->params->batch;
     layer->fold = 0;
     layer->open_count = 0;
-    layer->length = layer->peak = layer->bias = layer->finished = layer->block_start = 0;
+    layer->length = layer->peak = layer->bias = layer->finished = layer->block_start = layer->prefix = 0;
+    layer->settled = 0;
     layer->depth = 0;
     for (int i = 0; i < layer->info->parts; i++) {
         kvc_builtin_part *part = &layer->part[i];
@@ -203,6 +205,10 @@ void kvc_builtin_layer_reset(kvc_builtin_layer *layer) {
     }
     if (layer->fault != KVC_FAULT_RESET_KEEPS_LENGTH) {
         layer->length = 0;
+    }
+    if (layer->fault != KVC_FAULT_RESET_KEEPS_PREFIX) {
+        layer->settled = 0;
+        layer->prefix = 0;
     }
     if (layer->fault != KVC_FAULT_RESET_KEEPS_FINISHED) {
         layer->finished = 0;

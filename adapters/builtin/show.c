@@ -78,6 +78,10 @@ void kvc_builtin_layer_mask(const kvc_builtin_layer *layer, int64_t count, int64
             *length = larger(limit, layer->length + count);
         }
         break;
+    case KVC_PART_PREFIX:
+    case KVC_PART_FIXED_PREFIX:
+        kvc_builtin_prefix_mask(layer, count, length, offset);
+        break;
     default:
         mask_of_all(layer, count, length);
         break;
@@ -189,6 +193,11 @@ static int show_stored(kvc_builtin_layer *layer, kvc_builtin_part *part, kvc_ten
         if (layer->one_cell_short) {
             tensor->data = kvc_store_view(store, 0, 0, --cells);
         }
+        break;
+    case KVC_PART_FIXED_PREFIX:
+        cells = layer->settled ? kvc_builtin_prefix_cells(layer) : 0;
+        tensor->data = kvc_store_view(store, 0, 0, cells);
+        tensor->address = layer->settled ? (uint64_t)(uintptr_t)store->data : 0;
         break;
     case KVC_PART_COUNT:
         cells = 1;

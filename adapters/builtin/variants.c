@@ -62,6 +62,8 @@ static const kvc_variant_info variants[] = {
       {KVC_PART_REST, KVC_NAME_REST, KVC_SHAPE_KEYS, 1, 1},
       {KVC_PART_OVERLAP, KVC_NAME_OVERLAP, KVC_SHAPE_KEYS, 1, 1},
       {KVC_PART_COUNT, KVC_NAME_COUNT, KVC_SHAPE_NUMBER, 0, 1}}},
+    {"prefix_window", 2, 1, 1, 1, 1, {KEYS(PREFIX), VALUES(PREFIX)}},
+    {"fixed_prefix", 2, 0, 0, 1, 1, {KEYS(FIXED_PREFIX), VALUES(FIXED_PREFIX)}},
     {"nothing", 1, 1, 0, 0, 0, {{KVC_PART_NOTHING, KVC_NAME_KEYS, KVC_SHAPE_KEYS, 0, 0}}},
     {"cross",
      4,

@@ -65,6 +65,8 @@ static int has_input(kvc_part_rule rule) {
     case KVC_PART_LAST:
     case KVC_PART_FIXED:
     case KVC_PART_FIXED_WINDOW:
+    case KVC_PART_PREFIX:
+    case KVC_PART_FIXED_PREFIX:
     case KVC_PART_RING:
     case KVC_PART_QUANTISED:
         return 1;

@@ -291,6 +291,37 @@ Test(builtin, overlap) {
     end(&s);
 }
 
+Test(builtin, prefix_window) {
+    session s = begin("prefix_window");
+    run(&s, KVC_APPEND, 6);
+    cr_expect_str_eq(tokens(&s, "keys", 0, 0), "0 3 4 5");
+    run(&s, KVC_CROP, -1);
+    expect_refused(&s, "RuntimeError");
+    run(&s, KVC_APPEND, 1);
+    cr_expect_str_eq(tokens(&s, "returned.keys", 0, 0), "0 3 4 5 6");
+    cr_expect_eq(s.seen->mask_length[0], 5);
+    cr_expect_eq(s.seen->mask_offset[0], 2);
+    end(&s);
+}
+
+Test(builtin, fixed_prefix) {
+    kvc_params params = params_of_tests();
+    params.window = 2;
+    params.keep = 0;
+    session s = begin_with("fixed_prefix", &params, "");
+    run(&s, KVC_APPEND, 1);
+    run(&s, KVC_APPEND, 3);
+    cr_expect_str_eq(tokens(&s, "keys", 0, 0), "0 2 3");
+    cr_expect_str_eq(tokens(&s, "returned.keys", 0, 0), "0 1 2 3");
+    run(&s, KVC_CROP, -1);
+    expect_refused(&s, "RuntimeError");
+    run(&s, KVC_RESET, 0);
+    run(&s, KVC_APPEND, 2);
+    run(&s, KVC_APPEND, 1);
+    cr_expect_str_eq(tokens(&s, "keys", 0, 0), "4 5 6 -");
+    end(&s);
+}
+
 Test(builtin, nothing) {
     session s = begin("nothing");
     run(&s, KVC_APPEND, 2);

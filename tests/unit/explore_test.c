@@ -15,7 +15,7 @@
 enum { STALL_MS = 1500, GROWTH_MB = 16, PROVE = 20000 };
 
 static const char *const all_variants[] = {"full",  "indexed", "window", "convolution", "recurrent", "running", "fixed", "fixed_window",
-                                           "ring",  "blocks",  "overlap", "nothing", "cross",  "quantised", "hybrid",      "layers",    NULL};
+                                           "ring",  "blocks",  "overlap", "prefix_window", "fixed_prefix", "nothing", "cross",  "quantised", "hybrid",      "layers",    NULL};
 
 typedef struct scene {
     kvc_catalogue catalogue;

@@ -7,7 +7,7 @@
 #include "harness/generator.h"
 
 static const char *const builtin_variants[] = {"full",  "indexed",      "window", "convolution", "recurrent", "running", "fixed",
-                                               "fixed_window", "ring", "blocks", "overlap",     "nothing",   "cross",   "quantised",
+                                               "fixed_window", "ring", "blocks", "overlap", "prefix_window", "fixed_prefix",     "nothing",   "cross",   "quantised",
                                                "hybrid", "layers", NULL};
 
 typedef struct scene {

@@ -486,6 +486,50 @@ Test(model, cells_of_blocks) {
     tiny_close(s);
 }
 
+/* The first append settles a prefix that is not declared; whether it grows again once it was cut is said nowhere. */
+Test(model, prefix_windows) {
+    static const char *const first[] = {"append 2", "append 4", NULL};
+    tiny *s = tiny_open(KEYS("prefix_window", RETURNED("window")), RULE("unrecorded", "exact"));
+    kvc_model model;
+    kvc_extent extent = {.kind = KVC_CELL_TOKEN, .width = -1};
+    kvc_expectation expectation;
+    kvc_op op = op_of("crop -1");
+    s->params.window = 3;
+    s->params.keep = 0;
+    tiny_plan(s);
+    cr_assert(kvc_model_open(&model, &s->plan));
+    run_all(&model, first);
+    s->plan.slot[0].kind->stored(&model, 0, &extent);
+    cr_expect_eq(extent.keep, 2);
+    cr_expect_eq(extent.first_min, 4);
+    cr_expect(kvc_view_returned(&model, 0, &extent));
+    cr_expect_eq(extent.first_min, 2);
+    kvc_model_expect(&model, &op, &expectation);
+    cr_expect_eq((int)expectation.verdict, KVC_MUST_REFUSE, "token 3 is gone");
+    op = op_of("crop -4");
+    kvc_model_expect(&model, &op, &expectation);
+    cr_expect_eq((int)expectation.verdict, KVC_DO, "the prefix is whole");
+    op = op_of("crop -5");
+    kvc_model_expect(&model, &op, &expectation);
+    cr_expect_eq((int)expectation.verdict, KVC_DO);
+    cr_assert(kvc_model_commit(&model, &op, &expectation, 0));
+    op = op_of("append 1");
+    kvc_model_expect(&model, &op, &expectation);
+    cr_expect(expectation.unspecified);
+    s->params.keep = 2;
+    tiny_plan(s);
+    kvc_model_start(&model, &s->plan, NULL);
+    run_all(&model, first);
+    op = op_of("crop -5");
+    kvc_model_expect(&model, &op, &expectation);
+    cr_assert(kvc_model_commit(&model, &op, &expectation, 0));
+    op = op_of("append 1");
+    kvc_model_expect(&model, &op, &expectation);
+    cr_expect_not(expectation.unspecified, "its length was declared");
+    kvc_model_close(&model);
+    tiny_close(s);
+}
+
 /* What the caller of overlapping blocks gets back, and what may be taken away again. */
 Test(model, overlapping_blocks) {
     static const char *const first[] = {"append 3", NULL};
