@@ -17,7 +17,11 @@ SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8, "int64": 8}
 
 def adapter_environment() -> dict[str, str]:
     """The environment in which the package is found."""
-    return {**os.environ, "PYTHONPATH": str(TREE / "adapters" / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+    return {
+        **os.environ,
+        "PYTHONPATH": str(TREE / "adapters" / "python"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
 
 
 def decode(dtype: str, data: bytes) -> list[float]:
@@ -31,14 +35,30 @@ def decode(dtype: str, data: bytes) -> list[float]:
 class Step:
     """One step of a reply."""
 
-    def __init__(self, fields: list[Any], reply: dict[str, Any], raw: bytes, used: int) -> None:
-        self.outcome, self.lengths, self.masks, self.positions, self.claim, entries, error = fields[:7]
+    def __init__(
+        self,
+        fields: list[Any],
+        reply: dict[str, Any],
+        raw: bytes,
+        used: int,
+        before: dict[int, bytes],
+    ) -> None:
+        (
+            self.outcome,
+            self.lengths,
+            self.masks,
+            self.positions,
+            self.claim,
+            entries,
+            error,
+        ) = fields[:7]
         self.error = reply["errors"][error] if error >= 0 else None
         self.shapes: dict[str, list[int]] = {}
         self.dtypes: dict[str, str] = {}
         self.data: dict[str, bytes] = {}
         self.addresses: dict[str, int] = {}
         pieces: list[bytes] = []
+        self.shown: dict[int, bytes] = {}
         for number, entry in enumerate(entries):
             index, same = entry if isinstance(entry, list) else (entry, None)
             name, dtype, shape = reply["tensors"][index]
@@ -49,11 +69,18 @@ class Step:
             if same is None:
                 pieces.append(raw[used : used + size])
                 used += size
+            elif same == -1:
+                pieces.append(before[index])
             else:
                 assert 0 <= same < number
                 pieces.append(pieces[same])
+            self.shown[index] = pieces[-1]
             assert len(pieces[-1]) == size, name
-            self.shapes[name], self.dtypes[name], self.data[name] = shape, dtype, pieces[-1]
+            self.shapes[name], self.dtypes[name], self.data[name] = (
+                shape,
+                dtype,
+                pieces[-1],
+            )
             if len(fields) == 8:
                 self.addresses[name] = fields[7][number]
         self.used = used
@@ -68,16 +95,24 @@ class Adapter:
 
     def __init__(self, command: list[str], environment: dict[str, str]) -> None:
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
         )
         self.number = 0
+        self.table: list[Any] = []
         self.hello = self.ask({"request": "hello", "protocol": 1})
 
     def __enter__(self) -> Adapter:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         assert self.process.stdin is not None
         self.process.stdin.close()
@@ -101,6 +136,8 @@ class Adapter:
         reply = self.send(json.dumps({"id": self.number, **message}).encode())
         assert reply["id"] == self.number
         if "bytes" in reply:
+            assert reply.get("known", 0) <= len(self.table)
+            self.table = reply["tensors"] = self.table[: reply.get("known", 0)] + reply["tensors"]
             assert self.process.stdout is not None
             raw = self.process.stdout.read(reply["bytes"])
             assert len(raw) == reply["bytes"]
@@ -115,7 +152,12 @@ class Adapter:
         numbers: list[list[int] | None] | None = None,
     ) -> list[list[Step]]:
         """Run sequences and read all of their steps."""
-        message: dict[str, Any] = {"request": "run", "variant": variant, "params": params, "sequences": list(sequences)}
+        message: dict[str, Any] = {
+            "request": "run",
+            "variant": variant,
+            "params": params,
+            "sequences": list(sequences),
+        }
         if numbers is not None:
             message["numbers"] = numbers
         reply = self.ask(message)
@@ -123,9 +165,10 @@ class Adapter:
         results, used = [], 0
         for sequence, steps in zip(sequences, reply["results"], strict=True):
             assert len(sequence) == len(steps)
-            read = []
+            read: list[Step] = []
             for fields in steps:
-                read.append(Step(fields, reply, reply["raw"], used))
+                before = read[-1].shown if read else {}
+                read.append(Step(fields, reply, reply["raw"], used, before))
                 used = read[-1].used
             results.append(read)
         assert used == reply["bytes"]

@@ -40,6 +40,9 @@ class Subject(Protocol):
     def run(self, request: RunRequest) -> tuple[str, list[bytes]]:
         """The fields after `id` and before `bytes` as JSON without its braces, and the raw data in pieces."""
 
+    def sent(self) -> None:
+        """Told once the reply to the last `run` is on its way."""
+
     def script(self, request: ScriptRequest) -> str:
         """The stand-alone program."""
 
@@ -113,6 +116,7 @@ def answer(subject: Subject, number: int, message: dict[str, Any]) -> list[bytes
         head = f'{{"id":{number},{body},"bytes":{len(data)}}}\n'.encode()
         if len(head) > REPLY_MAX or len(data) > RAW_MAX:
             raise RequestError("the reply is too long: ask for fewer sequences at once")
+        subject.sent()
         return [head, data]
     if kind == "hello":
         if message.get("protocol") != PROTOCOL:

@@ -150,6 +150,8 @@ KNOWN_OPS: dict[str, tuple[int, int]] = {
     "record": (0, 1),
 }
 """Ops with one number, and the smallest and largest that it may be."""
+NO_NUMBER = (1, 0)
+"""The bounds of all others: nothing lies between them."""
 
 
 def read_op(value: object) -> Op:
@@ -172,8 +174,20 @@ def read_op(value: object) -> Op:
 
 def read_ops(value: object, name: str) -> list[Op]:
     """A list of ops that appends no more tokens than can be told apart."""
-    ops = [read_op(entry) for entry in read_list(value, name, OPS_MAX)]
-    if sum(op[1] for op in ops if op[0] == "append") > TOKENS_MAX:  # type: ignore[misc]
+    ops: list[Op] = []
+    tokens = 0
+    for entry in read_list(value, name, OPS_MAX):
+        # Most ops have one number: calling nothing for them takes half the time.
+        if type(entry) is list and len(entry) == 2 and type(entry[1]) is int and type(entry[0]) is str:
+            op, number = entry
+            low, high = KNOWN_OPS.get(op, NO_NUMBER)
+            if low <= number <= high:
+                ops.append((op, number))
+                if op == "append":
+                    tokens += number
+                continue
+        ops.append(read_op(entry))
+    if tokens > TOKENS_MAX:
         raise RequestError(f'field "{name}": a sequence may append at most {TOKENS_MAX} tokens')
     return ops
 

@@ -11,6 +11,7 @@ import importlib.util
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,7 @@ COUNTERS = ("cumulative_length", "cumulative_length_int", "indexer_cumulative_le
 """Hidden counters of static layers, each an int or a tensor with one element."""
 
 
+@lru_cache(maxsize=256)
 def module_defines(module: str, name: str) -> bool:
     """Whether `module` defines class `name`, found out without importing it: model files take seconds."""
     if module == CACHE_UTILS:
@@ -129,16 +131,19 @@ def find_variant(name: str) -> Variant:
     return variant
 
 
+@lru_cache(maxsize=256)
 def load_class(module: str, name: str) -> Any:
     """The class itself."""
     return getattr(importlib.import_module(module), name)
 
 
+@lru_cache(maxsize=256)
 def accepts(function: Any, parameter: str) -> bool:
     """Whether `function` has a parameter of this name of its own (`**kwargs` does not count)."""
     return parameter in inspect.signature(function).parameters
 
 
+@lru_cache(maxsize=256)
 def crop_keyword(owner: Any) -> str:
     """What the argument of `owner.crop` is called: `max_length` up to 5.14, `tokens_to_remove` from 5.15."""
     crop = getattr(owner, "crop", None)

@@ -44,7 +44,10 @@ LAYERS_MAX = 8
 
 
 class Session:
-    """One cache while a sequence runs. `layers` are what tensors are read from, `target` is what ops are called on."""
+    """One cache while a sequence runs. `layers` are what tensors are read from, `target` is what ops are called on.
+
+    `inputs`, `results`: a `Watch` each where they are watched.
+    """
 
     __slots__ = ("appends", "folds", "inputs", "layers", "results", "rows", "start", "target")
 
@@ -55,8 +58,8 @@ class Session:
         self.folds = [0] * rows
         self.start = 0
         self.appends = 0
-        self.inputs: list[list[Any]] = []
-        self.results: list[list[Any]] = []
+        self.inputs: Any = None
+        self.results: Any = None
 
 
 Call = Callable[[Session, Any], Any]
@@ -95,6 +98,22 @@ class Plan:
     ops: dict[str, Callable[[Session, Any], Any]] = field(default_factory=dict)
     addresses: bool = False
     recurrent: bool = False
+
+
+ROW_NUMBERS_MAX = 1024
+known_row_numbers: dict[tuple[int, ...], tuple[Any, int]] = {}
+"""Tensors of row numbers, and how often each had been written to when it was made."""
+
+
+def row_numbers(rows: tuple[int, ...]) -> Any:
+    """Row numbers as a tensor, made once: that takes longer than most calls on a cache."""
+    found = known_row_numbers.get(rows)
+    if found is None or found[0]._version != found[1]:
+        if len(known_row_numbers) >= ROW_NUMBERS_MAX:
+            known_row_numbers.clear()
+        made = torch.tensor(rows)
+        found = known_row_numbers[rows] = (made, made._version)
+    return found[0]
 
 
 class PlanMaker:
@@ -304,16 +323,16 @@ class PlanMaker:
             return {
                 "crop": lambda session, count: session.target.crop(count),
                 "reset": lambda session, _: session.target.reset(),
-                "reorder": lambda session, rows: session.target.reorder_cache(torch.tensor(rows)),
-                "select": lambda session, rows: session.target.batch_select_indices(torch.tensor(rows)),
+                "reorder": lambda session, rows: session.target.reorder_cache(row_numbers(rows)),
+                "select": lambda session, rows: session.target.batch_select_indices(row_numbers(rows)),
                 "repeat": lambda session, times: session.target.batch_repeat_interleave(times),
             }
         word = "max_length" if self.deprecated else crop_keyword(owner)
         return {
             "crop": lambda session, count: session.target.crop(**{word: count}),
             "reset": lambda session, _: session.target.reset(),
-            "reorder": lambda session, rows: session.target.reorder_cache(beam_idx=torch.tensor(rows)),
-            "select": lambda session, rows: session.target.batch_select_indices(indices=torch.tensor(rows)),
+            "reorder": lambda session, rows: session.target.reorder_cache(beam_idx=row_numbers(rows)),
+            "select": lambda session, rows: session.target.batch_select_indices(indices=row_numbers(rows)),
             "repeat": lambda session, times: session.target.batch_repeat_interleave(repeats=times),
         }
 

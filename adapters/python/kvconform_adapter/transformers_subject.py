@@ -1,133 +1,27 @@
 """Drives transformers: performs the ops of a request and shows what the cache holds after each.
 
-This is the inner loop of every run, so it avoids work: replies are written as text piece by piece, descriptions of
-tensors are made once for a reply, and a returned tensor that is the stored one is not copied again.
+This is the inner loop of every run, so it avoids work: replies are written as text piece by piece, and a returned
+tensor that is the stored one is not copied again.
 """
 
 from __future__ import annotations
 
-import json
 import platform
 import sys
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
-from ctypes import c_char
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kvconform_adapter.reply import Reply, Table, Watch
 from kvconform_adapter.request import ROWS_MAX, Op, Params, RequestError, RunRequest, ScriptRequest
 
 if TYPE_CHECKING:
     from kvconform_adapter.transformers_calls import Plan, Session
     from kvconform_adapter.values import TablePool
 
-ERROR_TEXT_MAX = 300
 PLANS_MAX = 32
 """Plans kept, each with its tables of inputs."""
-TEXTS_MAX = 1 << 16
-"""Descriptions of tensors kept from one reply to the next."""
-PACKED_MAX = 1 << 14
-"""Longest copy of a tensor that is kept, in bytes."""
-WORDS = ("float32", "float16", "bfloat16", "float64", "int64")
-
-
-Read = Callable[[int], Any]
-"""From the address of a tensor to its bytes, in the attribute `raw`. Several times faster than string_at and numpy."""
-Shown = tuple[str, Read]
-"""The index of a description, and how to read the bytes of such a tensor."""
-
-
-class Known:
-    """What stays the same from one reply to the next: descriptions as text, and readers by number of bytes."""
-
-    def __init__(self) -> None:
-        self.texts: dict[Any, tuple[str, Read]] = {}
-        self.readers: dict[int, Read] = {}
-        self.packed: dict[Any, tuple[Any, Any]] = {}
-        self.words: dict[Any, str] = {}
-
-    def describe(self, key: Any, tensor: Any) -> tuple[str, Read]:
-        """Text and reader for a name, dtype and shape that are not known yet."""
-        name, dtype, shape = key
-        word = self.words.get(dtype) or self.name_type(dtype, name)
-        if len(self.texts) >= TEXTS_MAX:
-            self.texts.clear()
-            self.readers.clear()
-            self.packed.clear()
-        size = tensor.nbytes
-        read = self.readers.get(size)
-        if read is None:
-            read = self.readers[size] = (c_char * size).from_address
-        # Names are made of letters, digits, dots and underscores, and need no quoting.
-        found = self.texts[key] = (f'["{name}","{word}",[{",".join(map(str, shape))}]]', read)
-        return found
-
-    def pack(self, tensor: Any, read: Read) -> bytes:
-        """The bytes of a tensor that is not contiguous. Copying into a tensor that is kept takes half the time."""
-        key = (tensor.dtype, tensor.shape)
-        found = self.packed.get(key)
-        if found is None:
-            copy = tensor.contiguous()
-            found = (copy, read(copy.data_ptr()))
-            if tensor.nbytes <= PACKED_MAX:
-                self.packed[key] = found
-        else:
-            found[0].copy_(tensor)
-        data: bytes = found[1].raw
-        return data
-
-    def name_type(self, dtype: Any, name: str) -> str:
-        """What the protocol calls a type."""
-        word = str(dtype).removeprefix("torch.")
-        if word not in WORDS:
-            raise RequestError(f"{name} is a tensor of type {word}, which the protocol cannot carry")
-        self.words[dtype] = word
-        return word
-
-
-class Reply:
-    """What one reply gathers: descriptions of tensors, errors, raw bytes."""
-
-    def __init__(self, known: Known) -> None:
-        self.known = known
-        self.definitions: dict[Any, Shown] = {}
-        self.same: dict[tuple[str, str, int], str] = {}
-        self.texts: list[str] = []
-        self.errors: dict[tuple[str, str], int] = {}
-        self.raw: list[bytes] = []
-
-    def define(self, key: Any, tensor: Any) -> Shown:
-        """The index of a description (name, dtype, shape) that is not known yet."""
-        if not tensor.is_cpu:
-            raise RequestError(f"{key[0]} is a tensor on {tensor.device}, which the protocol cannot carry")
-        text, read = self.known.texts.get(key) or self.known.describe(key, tensor)
-        texts = self.texts
-        shown = self.definitions[key] = (str(len(texts)), read)
-        texts.append(text)
-        return shown
-
-    def show(self, name: str, tensor: Any) -> Shown:
-        """The index of a description, and how to read the tensor."""
-        key = (name, tensor.dtype, tensor.shape)
-        return self.definitions.get(key) or self.define(key, tensor)
-
-    def define_same(self, key: tuple[str, str, int], tensor: Any) -> str:
-        """An entry of a returned tensor that is the stored one in the entry at `place`."""
-        name, _, place = key
-        text = self.same[key] = f"[{self.show(name, tensor)[0]},{place}]"
-        return text
-
-    def error(self, error: BaseException, observer: str = "") -> int:
-        """The index of an error."""
-        text = f"{observer}: {error}" if observer else str(error)
-        key = (type(error).__name__, text[:ERROR_TEXT_MAX])
-        return self.errors.setdefault(key, len(self.errors))
-
-    def body(self, results: list[str]) -> str:
-        """The fields of the reply between `id` and `bytes`."""
-        errors = json.dumps(list(self.errors))
-        return f'"tensors":[{",".join(self.texts)}],"errors":{errors},"results":[{",".join(results)}]'
 
 
 class Runner:
@@ -146,6 +40,8 @@ class Runner:
     def sequence(self, ops: list[Op], numbers: list[int] | None) -> str:
         """All steps of one sequence, as JSON."""
         session = self.plan.open()
+        if self.watch:
+            session.inputs, session.results = Watch(self.reply), Watch(self.reply)
         repeated = numbers is not None and len(set(numbers)) != len(numbers)
         append, other = self.append, self.other
         steps = [
@@ -179,7 +75,8 @@ class Runner:
         if self.watch:
             names, earlier_names = self.watched_names(session.appends)
             for feed_names, given in zip(names, inputs, strict=True):
-                session.inputs += map(self.watched, feed_names, given)
+                # A feed may return more than it takes.
+                session.inputs.add(zip(feed_names, given, strict=False))
         returned = []
         error_index = -1
         try:
@@ -198,8 +95,8 @@ class Runner:
         session.start += count
         if self.watch:
             for feed, result in returned:
-                shown = zip(earlier_names[plan.feeds.index(feed)], result, strict=True)
-                session.results += [self.watched(name, tensor) for name, tensor in shown if tensor is not None]
+                pairs = zip(earlier_names[plan.feeds.index(feed)], result, strict=True)
+                session.results.add([(name, tensor) for name, tensor in pairs if tensor is not None])
         session.appends += 1
         return self.observe(session, ",".join(masks), "null", returned, error_index, observer_error)
 
@@ -313,8 +210,8 @@ class Runner:
             except Exception as error:
                 error_index = reply.error(error, "get_query_offset") if error_index < 0 else error_index
         head = f"[{0 if error_index < 0 else 1},[{length}],[{masks}],[{position}],{claim},["
-        definitions, same, raw, layers = reply.definitions, reply.same, reply.raw, session.layers
-        pack = reply.known.pack
+        table, raw, layers = reply.table, reply.raw, session.layers
+        definitions, same, pack = table.definitions, table.same, table.pack
         entries: list[str] = []
         shown: list[Any] = []  # one for each stored tensor, None for one that does not exist
         for name, layer, fetch in plan.stored:
@@ -323,7 +220,7 @@ class Runner:
             if tensor is None:
                 continue
             key = (name, tensor.dtype, tensor.shape)
-            index, fetch_bytes = definitions.get(key) or reply.define(key, tensor)
+            index, fetch_bytes = definitions.get(key) or table.define(key, tensor)
             entries.append(index)
             raw.append(fetch_bytes(tensor.data_ptr()).raw if tensor.is_contiguous() else pack(tensor, fetch_bytes))
         complete = len(shown) == len(entries)
@@ -336,9 +233,9 @@ class Runner:
                     # What was not stored has no entry, so that entries may lie before their slot.
                     place = slot if complete else slot - sum(other is None for other in shown[:slot])
                     pair = (feed.returned_names[at], entries[place], place)
-                    entries.append(same.get(pair) or reply.define_same(pair, tensor))
+                    entries.append(same.get(pair) or table.define_same(pair, tensor))
                 else:
-                    index, fetch_bytes = reply.show(feed.returned_names[at], tensor)
+                    index, fetch_bytes = table.show(feed.returned_names[at], tensor)
                     entries.append(index)
                     raw.append(
                         fetch_bytes(tensor.data_ptr()).raw if tensor.is_contiguous() else pack(tensor, fetch_bytes)
@@ -350,7 +247,10 @@ class Runner:
         for _, result in returned:
             tensors += [tensor for tensor in result if tensor is not None]
         if self.watch:
-            self.observe_watched(session, entries, tensors)
+            places = {id(tensor): place for place, tensor in enumerate(tensors)}
+            for watch in (session.inputs, session.results):
+                entries += watch.entries(len(entries), places)
+                tensors += watch.tensors
         if not plan.addresses:
             return f"{head}{','.join(entries)}],{error_index}]"
         addresses = ",".join([str(tensor.data_ptr()) for tensor in tensors])
@@ -366,32 +266,6 @@ class Runner:
             )
         return found
 
-    def watched(self, name: str, tensor: Any) -> list[Any]:
-        """A tensor that is shown after every op: with its index, which stands as long as nobody writes to it."""
-        return [name, tensor, tensor._version, *self.reply.show(name, tensor)]
-
-    def observe_watched(self, session: Session, entries: list[str], tensors: list[Any]) -> None:
-        """All inputs and returned tensors of this sequence as they are now."""
-        raw, pack = self.reply.raw, self.reply.known.pack
-        known: dict[int, int] = {}
-        for place, tensor in enumerate(tensors):
-            known.setdefault(id(tensor), place)
-        place = len(entries)
-        for entry in session.inputs + session.results:
-            name, tensor, version, index, read = entry
-            if tensor._version != version:
-                # An op in place may also have changed its shape.
-                index, read = self.reply.show(name, tensor)
-                entry[2:] = tensor._version, index, read
-            other = known.setdefault(id(tensor), place)
-            if other != place:
-                entries.append(f"[{index},{other}]")
-            else:
-                entries.append(index)
-                raw.append(read(tensor.data_ptr()).raw if tensor.is_contiguous() else pack(tensor, read))
-            tensors.append(tensor)
-            place += 1
-
 
 class TransformersSubject:
     """The subject `transformers`. Importing it can fail; that is said in the reply to the first request."""
@@ -401,7 +275,7 @@ class TransformersSubject:
         self.problem = ""
         self.version = ""
         self.variants: list[str] = []
-        self.known = Known()
+        self.table = Table()
         self.pool: TablePool | None = None
         try:
             self.load()
@@ -491,12 +365,17 @@ class TransformersSubject:
         plan = self.plan(request.variant, request.params)
         if self.pool is not None:
             self.pool.tidy()
-        reply = Reply(self.known)
+        self.table.tidy()
+        reply = Reply(self.table)
         runner = Runner(plan, request.params, reply)
         results = [
             runner.sequence(ops, numbers) for ops, numbers in zip(request.sequences, request.numbers, strict=True)
         ]
         return reply.body(results), reply.raw
+
+    def sent(self) -> None:
+        """What the last reply described need not be described again."""
+        self.table.sent = len(self.table.texts)
 
     def script(self, request: ScriptRequest) -> str:
         """The stand-alone program for one case."""
