@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "reference/plan.h"
+
 /* Every word of `choice`, joined by `+`, is in the version: by the spec's `since`, and for layers by the subject's variants. */
 static int words_are_there(const kvc_spec *spec, const char *choice, const char *version, const char *const *variants)
 {
@@ -26,8 +28,30 @@ static int words_are_there(const kvc_spec *spec, const char *choice, const char 
     return 1;
 }
 
-void kvc_choice_make(const kvc_spec *spec, const kvc_rules *rules, const char *version, const char *const *variants,
-                     kvc_choice *choice)
+/* Whether no layer of the container would be another with these parts than with those of an earlier choice. */
+static int is_repeated(const kvc_catalogue *catalogue, const kvc_choice *choice, int layers, int parts)
+{
+    const kvc_spec *spec[KVC_PLAN_LAYERS_MAX];
+    unsigned mask[KVC_PLAN_LAYERS_MAX];
+    unsigned other[KVC_PLAN_LAYERS_MAX];
+    kvc_error ignored;
+    int count;
+
+    if (choice->spec->layers == 0 || choice->spec->views > 0)
+        return 0;
+    count = kvc_plan_layer_parts(catalogue, choice->spec, choice->spec->variant, layers, parts, spec, mask, &ignored);
+    for (int at = 0; at < choice->combinations; at++) {
+        if (choice->layers[at] == layers &&
+            kvc_plan_layer_parts(catalogue, choice->spec, choice->spec->variant, layers, choice->parts[at], spec, other,
+                                 &ignored) == count &&
+            memcmp(mask, other, (size_t)count * sizeof mask[0]) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+void kvc_choice_make(const kvc_catalogue *catalogue, const kvc_spec *spec, const kvc_rules *rules, const char *version,
+                     const char *const *variants, kvc_choice *choice)
 {
     const kvc_param_info *table = kvc_param_table();
 
@@ -47,6 +71,8 @@ void kvc_choice_make(const kvc_spec *spec, const kvc_rules *rules, const char *v
                 continue;
             if (choice->combinations == KVC_COMBINATIONS_MAX)
                 return;
+            if (is_repeated(catalogue, choice, layers, parts))
+                continue;
             choice->layers[choice->combinations] = layers;
             choice->parts[choice->combinations++] = parts;
         }

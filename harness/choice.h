@@ -18,9 +18,12 @@ typedef struct kvc_choice {
     unsigned frozen; /* bit 1 << parameter: cannot be varied in this version */
 } kvc_choice;
 
-/* Works out what can be chosen. `variants` are the NULL-ended names that the subject has. */
-void kvc_choice_make(const kvc_spec *spec, const kvc_rules *rules, const char *version, const char *const *variants,
-                     kvc_choice *choice);
+/*
+ * Works out what can be chosen. `variants` are the NULL-ended names that the subject has. Choices of parts that are the same for
+ * every layer of a container are one.
+ */
+void kvc_choice_make(const kvc_catalogue *catalogue, const kvc_spec *spec, const kvc_rules *rules, const char *version,
+                     const char *const *variants, kvc_choice *choice);
 /* Whether parameters from a file are within what the spec tries. Returns 1, or 0 with *error set. */
 int kvc_choice_allows(const kvc_spec *spec, const kvc_params *params, kvc_error *error);
 /* The parameters of the exhaustive stage: small, at boundaries that short sequences reach. */

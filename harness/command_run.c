@@ -200,13 +200,21 @@ static void not_run(running *self, const kvc_record_run *run, const char *reason
     (void)add(self, &entry);
 }
 
+/* Sequences of one variant. A time is not shared out: whoever gives one says how long each variant may take. */
+static uint64_t sequences_of(const kvc_options *options, const kvc_spec *spec)
+{
+    uint64_t share = spec != NULL && options->milliseconds == 0 ? (uint64_t)spec->share : 1;
+
+    return options->sequences / share > 0 ? options->sequences / share : 1;
+}
+
 /* One variant: explores it and writes down what came of it. */
 static void run_variant(running *self, kvc_crew *crew, const kvc_spec *spec, kvc_record_run *run,
                         const kvc_contract *contract, const char *const *variants, int in_process)
 {
     const kvc_session *session = self->session;
     const kvc_options *options = session->options;
-    kvc_explore_options explore = {options->sequences, options->milliseconds, 1, in_process ? 0 : DEATHS_PROCESS};
+    kvc_explore_options explore = {sequences_of(options, spec), options->milliseconds, 1, in_process ? 0 : DEATHS_PROCESS};
     kvc_error error = {""};
     kvc_selection selection = {.seed = options->seed, .profile = (int32_t)options->profile};
     kvc_exploration exploration;
@@ -254,7 +262,7 @@ static void run_variant(running *self, kvc_crew *crew, const kvc_spec *spec, kvc
         } else {
             save(self, entry);
         }
-        self->progress.done += options->milliseconds > 0 ? exploration.sequences : options->sequences;
+        self->progress.done += options->milliseconds > 0 ? exploration.sequences : explore.sequences;
         kvc_exploration_clear(&exploration);
     } else if (result == KVC_CREW_FAILED) {
         not_run(self, run, error.text);
@@ -375,7 +383,6 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
     cJSON *uncovered;
     kvc_error error;
     int matched = 0;
-    int total = 0;
 
     run.subject = cJSON_GetObjectItemCaseSensitive(hello, "subject")->valuestring;
     run.version = cJSON_GetObjectItemCaseSensitive(hello, "version")->valuestring;
@@ -385,10 +392,11 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
         kvc_complain("not enough memory");
         self->internal = 1;
     }
-    for (size_t at = 0; variants[at] != NULL; at++)
-        total += matches(target, variants[at]);
-    if (session->options->milliseconds == 0)
-        self->progress.total += session->options->sequences * (uint64_t)total;
+    for (size_t at = 0; variants[at] != NULL; at++) {
+        if (matches(target, variants[at]) && session->options->milliseconds == 0)
+            self->progress.total += sequences_of(
+                session->options, kvc_catalogue_spec(session->catalogue, run.subject, variants[at]));
+    }
     if (!survey(self, crew, target, &run, variants, &uncovered))
         return KVC_EXIT_USAGE;
     matched = add_uncovered(self, target, &run, uncovered) > 0;

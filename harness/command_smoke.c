@@ -75,7 +75,7 @@ static void smoke_variant(smoking *self, const kvc_spec *spec, const char *varia
     char what[160];
 
     kvc_catalogue_rules(self->session->catalogue, contract, spec->variant, &rules);
-    kvc_choice_make(spec, &rules, version, variants, &choice);
+    kvc_choice_make(self->session->catalogue, spec, &rules, version, variants, &choice);
     params = kvc_choice_smallest(&choice);
     (void)snprintf(what, sizeof what, "%s: answers a batch of sequences", variant);
     if (kvc_plan_make(self->session->catalogue, contract, spec, variant, &params, &plan, &error)) {

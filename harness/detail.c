@@ -463,10 +463,11 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
     case KVC_PLACE_POSITION:
         if (observation == NULL)
             (void)snprintf(predicate, sizeof predicate, "announces another position for the next token than %d",
-                           (int)model->length);
+                           (int)model->length + kvc_plan_ahead(model->plan, failure->layer));
         else
             (void)snprintf(predicate, sizeof predicate, "announces position %lld for the next token instead of %d",
-                           (long long)observation->position[failure->layer], (int)model->length);
+                           (long long)observation->position[failure->layer],
+                           (int)model->length + kvc_plan_ahead(model->plan, failure->layer));
         break;
     case KVC_PLACE_ADDRESS:
         (void)snprintf(predicate, sizeof predicate, "moves %.60s, a buffer that is documented to keep its address",
@@ -519,6 +520,7 @@ static void add_masks(kvc_judge *judge, const kvc_observation *observation, cJSO
                 continue;
             width = tensor->shape[slot->tokens_axis];
             offset = extent.width >= 0 ? extent.first_min : extent.end - width;
+            offset += kvc_plan_ahead(model->plan, layer);
         }
         for (int side = 0; side < 2; side++) {
             cJSON *pair = cJSON_CreateArray();
@@ -535,7 +537,9 @@ static void add_positions(const kvc_model *model, const kvc_observation *observa
     cJSON *have = cJSON_AddArrayToObject(observed, "positions");
 
     for (int layer = 0; want != NULL && have != NULL && layer < model->plan->layers; layer++) {
-        add_number_or_null(want, observation->position[layer] == KVC_ABSENT ? KVC_ABSENT : model->length);
+        add_number_or_null(want, observation->position[layer] == KVC_ABSENT
+                                      ? KVC_ABSENT
+                                      : model->length + kvc_plan_ahead(model->plan, layer));
         add_number_or_null(have, observation->position[layer]);
     }
 }

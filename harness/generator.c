@@ -98,7 +98,7 @@ kvc_generator *kvc_generator_open(const kvc_catalogue *catalogue, const kvc_cont
     generator->profile = profile;
     generator->plan_block = UINT64_MAX;
     kvc_catalogue_rules(catalogue, contract, spec->variant, &rules);
-    kvc_choice_make(spec, &rules, version, variants, &generator->choice);
+    kvc_choice_make(catalogue, spec, &rules, version, variants, &generator->choice);
     if (generator->choice.combinations == 0) {
         kvc_error_set(error, "%s: this version has none of the spec's parts or layers", variant);
     } else if (add_stages(generator, error)) {

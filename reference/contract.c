@@ -49,6 +49,7 @@ static const struct {
     {"initialize", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
     {"copy", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
     {"pickle", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
+    {"position", {"length", "depth", NULL}, NULL, KVC_POSITION_LENGTH},
 };
 
 static int read_list_value(const cJSON *item, const char *name, kvc_contract_rule *rule, kvc_error *error)

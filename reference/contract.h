@@ -29,9 +29,10 @@ typedef enum kvc_rule_name {
     KVC_CONTRACT_OFFLOAD,
     KVC_CONTRACT_INITIALIZE,
     KVC_CONTRACT_COPY,
-    KVC_CONTRACT_PICKLE
+    KVC_CONTRACT_PICKLE,
+    KVC_CONTRACT_POSITION
 } kvc_rule_name;
-enum { KVC_CONTRACT_RULES = 21 };
+enum { KVC_CONTRACT_RULES = 22 };
 
 /* Values, in the order of docs/formats.md. The first is what holds when no contract says anything. */
 enum { KVC_CROP_REMOVE = 0, KVC_CROP_ABSENT, KVC_CROP_REFUSE, KVC_CROP_IGNORED, KVC_CROP_EITHER };
@@ -51,6 +52,7 @@ enum { KVC_BLOCKS_EXACT = 0, KVC_BLOCKS_EITHER };
 enum { KVC_OFFLOAD_PREFETCH_FIRST = 0, KVC_OFFLOAD_ANY, KVC_OFFLOAD_ABSENT };
 /* Also of copy and pickle. */
 enum { KVC_STORING_OFFERED = 0, KVC_STORING_ABSENT };
+enum { KVC_POSITION_LENGTH = 0, KVC_POSITION_DEPTH };
 
 enum { KVC_RULE_ERRORS_MAX = 8, KVC_RULE_VARIANTS_MAX = 24, KVC_SOURCE_MAX = 900, KVC_CONTRACT_FILE_MAX = 1 << 20 };
 

@@ -305,15 +305,19 @@ static kvc_deviation check_early_buffer(const kvc_model *model, int slot, const 
     return KVC_AS_EXPECTED;
 }
 
-/* Stored tensors and lengths against the model as it stands. */
-static void check_state(kvc_judge *judge, const kvc_observation *observation, kvc_failure *failure, int *found)
+/*
+ * Stored tensors and lengths against the model as it stands. After an append that was refused, what had been fed before is left
+ * out: `refused` is what was expected of it, NULL for any other op.
+ */
+static void check_state(kvc_judge *judge, const kvc_observation *observation, const kvc_expectation *refused,
+                        kvc_failure *failure, int *found)
 {
     const kvc_model *model = &judge->model;
     const kvc_plan *plan = model->plan;
 
     for (int layer = 0; layer < plan->layers; layer++) {
         int64_t length = layer < observation->layers ? observation->length[layer] : KVC_ABSENT;
-        if (!plan->layer[layer].spec->length || length == model->length)
+        if (!plan->layer[layer].spec->length || length == model->length || (refused != NULL && layer < refused->layer))
             continue;
         note(failure, found, KVC_LENGTH, KVC_PLACE_LENGTH, -1, layer,
              length == KVC_ABSENT ? KVC_MISSING
@@ -323,7 +327,7 @@ static void check_state(kvc_judge *judge, const kvc_observation *observation, kv
     for (int at = 0; at < plan->slots; at++) {
         kvc_extent extent = {.kind = KVC_CELL_TOKEN, .width = -1};
         kvc_deviation deviation;
-        if (model->slot[at].unjudged)
+        if (model->slot[at].unjudged || (refused != NULL && kvc_model_fed_before(model, at, refused)))
             continue;
         plan->slot[at].kind->stored(model, at, &extent);
         deviation = kvc_check_tensor(judge->encoder, model, at, &extent, judge->stored[at]);
@@ -365,6 +369,7 @@ static void check_mask(kvc_judge *judge, const kvc_observation *observation, int
         return;
     width = tensor->shape[place->tokens_axis];
     offset = extent->width >= 0 ? extent->first_min : extent->end - width;
+    offset += kvc_plan_ahead(judge->model.plan, layer);
     if (observation->mask_length[layer] != width)
         note(failure, found, KVC_MASK, KVC_PLACE_MASK, slot, layer,
              observation->mask_length[layer] < width ? KVC_TOO_LOW : KVC_TOO_HIGH);
@@ -395,11 +400,12 @@ static void check_positions(kvc_judge *judge, const kvc_observation *observation
     const kvc_model *model = &judge->model;
 
     for (int layer = 0; layer < model->plan->layers && layer < observation->layers; layer++) {
-        if (observation->position[layer] != KVC_ABSENT && observation->position[layer] != model->length)
+        int64_t position = model->length + kvc_plan_ahead(model->plan, layer);
+        if (observation->position[layer] != KVC_ABSENT && observation->position[layer] != position)
             note(failure, found, KVC_POSITION, KVC_PLACE_POSITION, -1, layer,
-                 observation->position[layer] < 0               ? KVC_NEGATIVE
-                 : observation->position[layer] < model->length ? KVC_TOO_LOW
-                                                                : KVC_TOO_HIGH);
+                 observation->position[layer] < 0          ? KVC_NEGATIVE
+                 : observation->position[layer] < position ? KVC_TOO_LOW
+                                                           : KVC_TOO_HIGH);
     }
 }
 
@@ -676,8 +682,11 @@ static int judge_refused(kvc_judge *judge, const kvc_op *op, const kvc_observati
 
     if (!kvc_model_commit(&judge->model, op, expectation, 1))
         return -1;
-    check_state(judge, observation, &changed, &change);
-    if (!change && judge->other_known && other != judge->other)
+    /* Where an append should have been done, nobody knows which of several calls refused it. */
+    if (op->kind != KVC_APPEND || expectation->verdict != KVC_DO ||
+        judge->model.plan->layers == 1)
+        check_state(judge, observation, op->kind == KVC_APPEND ? expectation : NULL, &changed, &change);
+    if (!change && !judge->model.torn && judge->other_known && other != judge->other)
         note(&changed, &change, KVC_ATOMIC, KVC_PLACE_OTHER, -1, 0, KVC_CHANGED);
     if (expectation->verdict == KVC_DO) {
         note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_REFUSED);
@@ -725,7 +734,7 @@ static int judge_done(kvc_judge *judge, const kvc_op *op, const kvc_observation 
     }
     if (!kvc_model_commit(&judge->model, op, expectation, 0))
         return -1;
-    check_state(judge, observation, failure, &found);
+    check_state(judge, observation, NULL, failure, &found);
     if (kvc_op_moves_cache((kvc_op_kind)op->kind)) {
         /* Buffers may lie elsewhere now. */
         memset(judge->address, 0, (size_t)judge->model.plan->slots * sizeof judge->address[0]);

@@ -29,6 +29,7 @@ static void forget(kvc_model *model)
     model->initialized = 0;
     model->recording_since_first = model->recording;
     model->cropped = 0;
+    model->torn = 0;
     memset(model->slot, 0, (size_t)model->plan->slots * sizeof model->slot[0]);
 }
 
@@ -112,6 +113,9 @@ static void expect_append(const kvc_model *model, const kvc_op *op, kvc_expectat
         if (length <= plan->params.capacity)
             continue;
         if (rule == KVC_RULE_FIXED && overflow->value == KVC_OVERFLOW_REFUSE) {
+            /* The first layer that refuses ends the append. */
+            if (out->verdict == KVC_MUST_REFUSE)
+                continue;
             out->verdict = KVC_MUST_REFUSE;
             out->rule = overflow;
             out->layer = plan->slot[at].layer;
@@ -200,6 +204,8 @@ void kvc_model_expect(const kvc_model *model, const kvc_op *op, kvc_expectation 
 {
     memset(out, 0, sizeof *out);
     find_situation(model, op, &out->situation);
+    /* Its layers are no longer in step: nothing is said of such a cache but that a reset mends it. */
+    out->unspecified = model->torn && op->kind != KVC_RESET;
     switch ((kvc_op_kind)op->kind) {
     case KVC_APPEND:
         expect_append(model, op, out);
@@ -216,7 +222,7 @@ void kvc_model_expect(const kvc_model *model, const kvc_op *op, kvc_expectation 
     case KVC_RECORD:
         out->rule = model->plan->rules.rule[KVC_CONTRACT_RECORD];
         /* Recording ends as runtimes end it: after a crop has given back what was recorded. */
-        out->unspecified = op->n == 0 && model->recording && model->used && !model->cropped;
+        out->unspecified |= op->n == 0 && model->recording && model->used && !model->cropped;
         return;
     case KVC_OFFLOAD:
     case KVC_PREFETCH:
@@ -306,6 +312,15 @@ static void move_rows(kvc_model *model, const uint8_t *rows, int32_t count)
     model->rows = count;
 }
 
+int kvc_model_fed_before(const kvc_model *model, int slot, const kvc_expectation *refused)
+{
+    const kvc_slot *place = &model->plan->slot[slot];
+
+    return place->layer < refused->layer ||
+           (place->layer == refused->layer &&
+            (place->view->rule == KVC_RULE_LAST || place->view->rule == KVC_RULE_FOLDED));
+}
+
 int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *expectation, int refused)
 {
     uint8_t rows[KVC_ROWS_MAX];
@@ -315,8 +330,11 @@ int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *
     if (op->kind != KVC_CROP && op->kind != KVC_RECORD && !kvc_op_moves_cache((kvc_op_kind)op->kind))
         model->cropped = 0;
     if (refused) {
-        if (op->kind == KVC_APPEND)
+        if (op->kind == KVC_APPEND) {
             model->next += op->n;
+            for (int at = 0; at < model->plan->slots; at++)
+                model->torn |= kvc_model_fed_before(model, at, expectation);
+        }
         return 1;
     }
     switch ((kvc_op_kind)op->kind) {

@@ -41,6 +41,7 @@ typedef struct kvc_model {
     int recording;
     int recording_since_first; /* recording was on at the first append and has been since */
     int cropped;        /* the last op was a crop */
+    int torn;           /* an append was refused half way: layers before the refusing one have taken it */
     int was_reset;      /* a reset came before */
     int offloaded;      /* its tensors wait elsewhere */
     int initialized;    /* its memory was taken before the first append */
@@ -91,6 +92,11 @@ void kvc_model_start(kvc_model *model, const kvc_plan *plan, const int32_t *numb
 void kvc_model_close(kvc_model *model);
 /* What the contract says about `op` now. */
 void kvc_model_expect(const kvc_model *model, const kvc_op *op, kvc_expectation *expectation);
+/*
+ * Whether an append that was refused as expected has given its tokens to this slot already: an append goes from layer to layer,
+ * and within a layer convolution and recurrent states come before attention (docs/protocol.md).
+ */
+int kvc_model_fed_before(const kvc_model *model, int slot, const kvc_expectation *refused);
 /* The op was done (refused 0) or refused (1). Returns 1, or 0 when memory is short. */
 int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *expectation, int refused);
 /* Number of the token that stands `index` places after the last used one. */

@@ -147,45 +147,77 @@ static unsigned offered_ops(unsigned ops, const kvc_rules *rules)
     return ops;
 }
 
-static int add_layers(const kvc_catalogue *catalogue, const kvc_contract *contract, kvc_plan *plan, kvc_error *error)
+/* The parts of a layer that have the name of a part that the container's choice uses. */
+static unsigned same_parts(const kvc_spec *container, int parts, const kvc_spec *layer)
 {
-    /* What a container hands to those of its layers that know it. */
-    const unsigned handed = 1u << KVC_RECORD | 1u << KVC_OFFLOAD | 1u << KVC_PREFETCH | 1u << KVC_INITIALIZE;
-    const char *rest = plan->layer_words;
-    unsigned known = 0;
+    unsigned mask = 0;
 
-    while (*rest != '\0') {
+    if (container->parts == 0)
+        return layer->parts > 0 ? layer->part_mask[0] : 0;
+    for (int at = 0; at < layer->part_names; at++) {
+        for (int other = 0; other < container->part_names; other++) {
+            if ((container->part_mask[parts] & 1u << other) != 0 &&
+                strcmp(container->part_name[other], layer->part_name[at]) == 0)
+                mask |= 1u << at;
+        }
+    }
+    return mask;
+}
+
+int kvc_plan_layer_parts(const kvc_catalogue *catalogue, const kvc_spec *spec, const char *variant, int layers, int parts,
+                         const kvc_spec *layer_spec[KVC_PLAN_LAYERS_MAX], unsigned mask[KVC_PLAN_LAYERS_MAX],
+                         kvc_error *error)
+{
+    const char *words = spec->layer_choice[layers];
+    int count = 0;
+
+    for (const char *rest = words; *rest != '\0';) {
         char name[KVC_SPEC_NAME_MAX];
         size_t length = strcspn(rest, "+");
-        kvc_layer *layer = &plan->layer[plan->layers];
-        if (plan->layers == KVC_PLAN_LAYERS_MAX || length >= sizeof name) {
-            kvc_error_set(error, "%s: layers \"%s\": expected at most %d variants", plan->variant, plan->layer_words,
-                          KVC_PLAN_LAYERS_MAX);
+        if (count == KVC_PLAN_LAYERS_MAX || length >= sizeof name) {
+            kvc_error_set(error, "%s: layers \"%s\": expected at most %d variants", variant, words, KVC_PLAN_LAYERS_MAX);
             return 0;
         }
         memcpy(name, rest, length);
         name[length] = '\0';
-        layer->spec = kvc_catalogue_spec(catalogue, plan->spec->subject, name);
-        if (layer->spec == NULL || layer->spec->layers > 0) {
-            kvc_error_set(error, "%s: layers \"%s\": \"%s\" has no spec of a single layer", plan->variant,
-                          plan->layer_words, name);
+        layer_spec[count] = kvc_catalogue_spec(catalogue, spec->subject, name);
+        if (layer_spec[count] == NULL || layer_spec[count]->layers > 0) {
+            kvc_error_set(error, "%s: layers \"%s\": \"%s\" has no spec of a single layer", variant, words, name);
             return 0;
         }
-        kvc_catalogue_rules(catalogue, contract, name, &layer->rules);
-        {
-            unsigned offered = offered_ops(layer->spec->ops, &layer->rules);
-            layer->records = (offered & 1u << KVC_RECORD) != 0;
-            layer->initializes = (offered & 1u << KVC_INITIALIZE) != 0;
-            known |= offered & handed;
-            plan->ops &= offered | handed;
-        }
-        if (!add_views(plan, layer->spec, plan->layers, layer->spec->parts > 0 ? layer->spec->part_mask[0] : 0, error))
-            return 0;
-        plan->layers++;
+        mask[count] = same_parts(spec, parts, layer_spec[count]);
+        count++;
         rest += length + (rest[length] == '+');
     }
+    return count;
+}
+
+static int add_layers(const kvc_catalogue *catalogue, const kvc_contract *contract, kvc_plan *plan, unsigned parts,
+                      kvc_error *error)
+{
+    /* What a container hands to those of its layers that know it. */
+    const unsigned handed = 1u << KVC_RECORD | 1u << KVC_OFFLOAD | 1u << KVC_PREFETCH | 1u << KVC_INITIALIZE;
+    const kvc_spec *layer_spec[KVC_PLAN_LAYERS_MAX];
+    unsigned mask[KVC_PLAN_LAYERS_MAX];
+    unsigned known = 0;
+
+    plan->layers = kvc_plan_layer_parts(catalogue, plan->spec, plan->variant, plan->params.layers, plan->params.parts,
+                                        layer_spec, mask, error);
+    for (int at = 0; at < plan->layers; at++) {
+        kvc_layer *layer = &plan->layer[at];
+        unsigned offered;
+        layer->spec = layer_spec[at];
+        kvc_catalogue_rules(catalogue, contract, layer->spec->variant, &layer->rules);
+        offered = offered_ops(layer->spec->ops, &layer->rules);
+        layer->records = (offered & 1u << KVC_RECORD) != 0;
+        layer->initializes = (offered & 1u << KVC_INITIALIZE) != 0;
+        known |= offered & handed;
+        plan->ops &= offered | handed;
+        if (!add_views(plan, layer->spec, at, mask[at], error) || !add_views(plan, plan->spec, at, parts, error))
+            return 0;
+    }
     plan->ops &= known | ~handed;
-    return 1;
+    return plan->layers > 0;
 }
 
 /* Asked for at every op, so it is worked out once. */
@@ -261,7 +293,7 @@ int kvc_plan_make(const kvc_catalogue *catalogue, const kvc_contract *contract, 
     plan->ops = offered_ops(spec->ops, &plan->rules);
     if (spec->layers > 0) {
         plan->layer_words = spec->layer_choice[params->layers];
-        if (!add_layers(catalogue, contract, plan, error))
+        if (!add_layers(catalogue, contract, plan, parts, error))
             return 0;
         plan->boundary = find_boundary(plan);
         return 1;
@@ -280,6 +312,11 @@ int kvc_plan_make(const kvc_catalogue *catalogue, const kvc_contract *contract, 
 int kvc_plan_has_op(const kvc_plan *plan, kvc_op_kind kind)
 {
     return (plan->ops & (1u << kind)) != 0;
+}
+
+int kvc_plan_ahead(const kvc_plan *plan, int layer)
+{
+    return plan->rules.rule[KVC_CONTRACT_POSITION]->value == KVC_POSITION_DEPTH ? layer + 1 : 0;
 }
 
 int kvc_plan_boundary(const kvc_plan *plan)

@@ -54,7 +54,16 @@ typedef struct kvc_plan {
 /* Returns 1, or 0 with *error set when a layer has no spec, a choice does not exist or there are too many tensors. */
 int kvc_plan_make(const kvc_catalogue *catalogue, const kvc_contract *contract, const kvc_spec *spec,
                   const char *variant, const kvc_params *params, kvc_plan *plan, kvc_error *error);
+/*
+ * For each layer of a choice of layers, the parts of it that a choice of parts names: bits of the layer's own spec. Without
+ * a choice of parts it is the first choice of the layer. Returns how many layers there are, 0 with *error set as above.
+ */
+int kvc_plan_layer_parts(const kvc_catalogue *catalogue, const kvc_spec *spec, const char *variant, int layers, int parts,
+                         const kvc_spec *layer_spec[KVC_PLAN_LAYERS_MAX], unsigned mask[KVC_PLAN_LAYERS_MAX],
+                         kvc_error *error);
 int kvc_plan_has_op(const kvc_plan *plan, kvc_op_kind kind);
+/* How far the positions that the cache announces for a layer are ahead of the tokens that it holds. */
+int kvc_plan_ahead(const kvc_plan *plan, int layer);
 /* The size at which the cache changes behaviour (window, kernel, capacity, block), the smallest of them; 0 for none. */
 int kvc_plan_boundary(const kvc_plan *plan);
 

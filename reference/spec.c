@@ -234,6 +234,17 @@ const char *kvc_spec_since(const kvc_spec *spec, const char *name)
     return "";
 }
 
+static int read_share(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, "share");
+    int64_t share = 1;
+
+    if (item != NULL && !kvc_json_integer(item, name, "share", 1, KVC_SHARE_MAX, &share, error))
+        return 0;
+    spec->share = (int)share;
+    return 1;
+}
+
 static int read_dims(const cJSON *json, const char *name, kvc_view_spec *view, kvc_error *error)
 {
     const cJSON *list;
@@ -415,7 +426,8 @@ static int read_values(const cJSON *json, const char *name, kvc_spec *spec, kvc_
 static int read_spec(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
 {
     static const char *const known[] = {"schema", "subject", "variant", "title",  "ops",   "params", "dtypes",
-                                        "parts",  "layers",  "length",  "claim", "views", "notes",  "since", "source", "values", NULL};
+                                        "parts",  "layers",  "length",  "claim", "views", "notes",  "since", "source", "values",
+                                        "share",  NULL};
     char text[64];
     const cJSON *list;
     const cJSON *item;
@@ -435,7 +447,8 @@ static int read_spec(const cJSON *json, const char *name, kvc_spec *spec, kvc_er
         !read_ops(json, name, spec, error) || !read_params(json, name, spec, error) ||
         !read_dtypes(json, name, spec, error) || !read_boolean(json, name, "length", 1, &spec->length, error) ||
         !read_boolean(json, name, "claim", 0, &spec->claim, error) || !read_parts(json, name, spec, error) || !read_since(json, name, spec, error) ||
-        !read_choices(json, name, "layers", spec->layer_choice, &spec->layers, error))
+        !read_choices(json, name, "layers", spec->layer_choice, &spec->layers, error) ||
+        !read_share(json, name, spec, error))
         return 0;
     if (cJSON_GetObjectItemCaseSensitive(json, "views") != NULL) {
         if (!kvc_json_array(json, name, "views", KVC_VIEWS_MAX, &list, error))

@@ -19,6 +19,7 @@ enum {
     KVC_CHOICE_NAME_MAX = 200,
     KVC_PARTS_MAX = 8, /* different parts in one spec */
     KVC_SINCE_MAX = 8,
+    KVC_SHARE_MAX = 100,
     KVC_SPEC_FILE_MAX = 1 << 20
 };
 
@@ -102,6 +103,7 @@ typedef struct kvc_spec {
     kvc_encoding values;      /* how tokens are written into inputs */
     int length;               /* reports a sequence length */
     int claim;                /* makes a claim that HONEST may judge */
+    int share;                /* it gets one part of so many of the budget; at least 1 */
     int parts;                /* number of entries in `part_choice`, 0: no choice */
     char part_choice[KVC_CHOICES_MAX][KVC_CHOICE_NAME_MAX];
     unsigned part_mask[KVC_CHOICES_MAX]; /* bit per part name */

@@ -518,18 +518,18 @@ Test(generator, what_a_version_has) {
     const kvc_contract *newest = kvc_catalogue_contract_by_id(&catalogue, "transformers-5.24");
     const kvc_spec *spec = kvc_catalogue_spec(&catalogue, "transformers", "DynamicIndexedLayer");
     kvc_catalogue_rules(&catalogue, old, spec->variant, &rules);
-    kvc_choice_make(spec, &rules, "5.17.0", names, &choice);
+    kvc_choice_make(&catalogue, spec, &rules, "5.17.0", names, &choice);
     for (int at = 0; at < choice.combinations; at++) {
         cr_expect_null(strstr(spec->part_choice[choice.parts[at]], "positions"));
     }
     int before = choice.combinations;
     kvc_catalogue_rules(&catalogue, newest, spec->variant, &rules);
-    kvc_choice_make(spec, &rules, "5.24.0", names, &choice);
+    kvc_choice_make(&catalogue, spec, &rules, "5.24.0", names, &choice);
     cr_expect_gt(choice.combinations, before);
     /* Layers are chosen from the variants that the subject has. */
     spec = kvc_catalogue_spec(&catalogue, "transformers", "DynamicCache");
     kvc_catalogue_rules(&catalogue, newest, spec->variant, &rules);
-    kvc_choice_make(spec, &rules, "5.24.0", names, &choice);
+    kvc_choice_make(&catalogue, spec, &rules, "5.24.0", names, &choice);
     cr_expect_gt(choice.combinations, 0);
     for (int at = 0; at < choice.combinations; at++) {
         cr_expect_null(strstr(spec->layer_choice[choice.layers[at]], "Sliding"), "%s", spec->layer_choice[choice.layers[at]]);

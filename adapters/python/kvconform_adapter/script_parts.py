@@ -20,13 +20,14 @@ torch.set_grad_enabled(False)
 print("transformers", transformers.__version__, "torch", torch.__version__)
 
 DTYPE = torch.{dtype}
-ROW = {row}  # token t of row r is stored as the number t + 1 + ROW * r
+ROW, HEAD = {row}, {head}  # token t of row r and head h is stored as the number t + 1 + ROW * r + HEAD * h
 {sizes}
 
 
-def numbers(first, count, rows):
-    """The numbers of some tokens, shape [rows, count]."""
-    return torch.arange(first, first + count)[None, :] + 1 + ROW * torch.arange(rows)[:, None]
+def numbers(first, count, rows, heads=1):
+    """The numbers of some tokens, shape [rows, heads, count]."""
+    row, head = ROW * torch.arange(rows)[:, None, None], HEAD * torch.arange(heads)[None, :, None]
+    return torch.arange(first, first + count) + 1 + row + head
 
 
 {helpers}
@@ -48,27 +49,27 @@ def spread(tensor):
     "keys": '''\
 def keys(first, count, rows):
     """[rows, heads, count, channels]"""
-    return spread(numbers(first, count, rows)[:, None, :, None].expand(rows, HEADS, count, KEY_DIM))
+    return spread(numbers(first, count, rows, HEADS)[..., None].expand(rows, HEADS, count, KEY_DIM))
 ''',
     "values": '''\
 def values(first, count, rows):
     """[rows, heads, count, channels]"""
-    return spread(numbers(first, count, rows)[:, None, :, None].expand(rows, HEADS, count, VALUE_DIM))
+    return spread(numbers(first, count, rows, HEADS)[..., None].expand(rows, HEADS, count, VALUE_DIM))
 ''',
     "index_keys": '''\
 def index_keys(first, count, rows):
     """[rows, count, channels]"""
-    return spread(numbers(first, count, rows)[:, :, None].expand(rows, count, INDEX_DIM))
+    return spread(numbers(first, count, rows)[:, 0, :, None].expand(rows, count, INDEX_DIM))
 ''',
     "idx_keys": '''\
 def idx_keys(first, count, rows):
     """[rows, 1, count, channels]"""
-    return spread(numbers(first, count, rows)[:, None, :, None].expand(rows, 1, count, INDEX_DIM))
+    return spread(numbers(first, count, rows)[..., None].expand(rows, 1, count, INDEX_DIM))
 ''',
     "positions": '''\
 def positions(first, count, rows):
     """[planes, rows, count]"""
-    return numbers(first, count, rows)[None].expand(PLANES, rows, count).contiguous()
+    return numbers(first, count, rows, PLANES).transpose(0, 1).contiguous()
 
 
 def joined(held, new):
@@ -78,7 +79,7 @@ def joined(held, new):
     "columns": '''\
 def columns(first, count, rows):
     """[rows, channels, count]"""
-    return spread(numbers(first, count, rows)[:, None, :].expand(rows, CHANNELS, count))
+    return spread(numbers(first, count, rows).expand(rows, CHANNELS, count))
 ''',
     "fit": '''\
 def fit(layer, tensor):
@@ -123,29 +124,33 @@ def compress(layer, name, kv, gate, prefix=""):
     "state": '''\
 def state(last, rows):
     """A recurrent state after token `last`, [rows, heads, key channels, value channels]"""
-    return spread(numbers(last, 1, rows)[:, :, None, None].expand(rows, HEADS, KEY_DIM, VALUE_DIM))
+    return spread(numbers(last, 1, rows, HEADS)[..., None].expand(rows, HEADS, KEY_DIM, VALUE_DIM))
 ''',
 }
 
 OBSERVE = '''\
 faults = []
 returned = {{}}  # what the newest append gave back
-AXES = {axes}  # where rows and tokens lie
+AXES = {axes}  # where rows, tokens and heads lie; None: there are none
 
 
 def seen(name, tensor):
-    """What a tensor holds: for each row its numbers in order, None where the elements of one token differ."""
+    """What a tensor holds: for each row its numbers in order, None where the elements of one token do not fit."""
     if not isinstance(tensor, torch.Tensor) or tensor.numel() == 0:
         return []
     if tensor.ndim == 1:
         return [[int(number) for number in tensor]]
     plain = name.split("returned.")[-1]
     plain = plain.split(".", 1)[1] if plain.startswith("layer") else plain
-    if plain.split(".")[0] in AXES:
-        cells = tensor.movedim(AXES[plain.split(".")[0]], (0, 1)).flatten(2)
-    else:
-        cells = tensor.flatten(1)[:, None]
-    return [[int(cell[0]) if bool((cell == cell[0]).all()) else None for cell in row] for row in cells]
+    row, token, head = AXES[plain.split(".")[0]]
+    cells = tensor.double()[..., None, None, None]
+    token = cells.dim() - 2 if token is None else token
+    head = cells.dim() - 3 if head is None else head
+    cells = cells.movedim((row, token, head), (0, 1, 2)).flatten(3)
+    # All heads of a token get the same number; cells that were never written stay 0.
+    written = cells.flatten(2).any(2)[..., None, None]
+    cells = cells - written * HEAD * torch.arange(cells.shape[2])[:, None]
+    return [[int(cell[0, 0]) if bool((cell == cell[0, 0]).all()) else None for cell in row] for row in cells]
 
 
 def attempt(text, call):
@@ -164,15 +169,15 @@ def attempt(text, call):
         print(f"    {{name}}: {{seen(name, tensor)}}")
 '''
 
-COUNTERS = '''\
-def counters(cache):
+COUNTERS = """\
+def counters(layers):
     # What the layers count by themselves.
     ends = ("cumulative_length", "cumulative_length_int")
     return [
         {name: int(value) for name, value in vars(layer).items() if name.endswith(ends) and value is not None}
-        for layer in getattr(cache, "layers", [cache])
+        for layer in layers
     ]
-'''
+"""
 
 ADDRESSES = '''\
 def addresses():

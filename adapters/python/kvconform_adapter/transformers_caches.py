@@ -90,10 +90,9 @@ VARIANTS = {
         Variant("DummyLayer", stores=False),
     )
 }
-"""Single layers. `MiniMaxCache` and `DynamicCache` are containers and stand beside this table."""
+"""Single layers. Containers stand in `transformers_containers`."""
 
 MINIMAX_CACHE = "MiniMaxCache"
-DYNAMIC_CACHE = "DynamicCache"
 
 COUNTERS = ("cumulative_length", "cumulative_length_int", "indexer_cumulative_length", "idx_cumulative_length")
 """Hidden counters of static layers, each an int or a tensor with one element."""
@@ -114,12 +113,10 @@ def module_defines(module: str, name: str) -> bool:
 
 
 def available_variants() -> list[str]:
-    """The variants that this version of the subject has."""
+    """The variants of this table that this version of the subject has, and MiniMaxCache."""
     names = [variant.name for variant in VARIANTS.values() if module_defines(variant.module, variant.name)]
     if module_defines(MINIMAX, MINIMAX_CACHE):
         names.append(MINIMAX_CACHE)
-    if module_defines(CACHE_UTILS, DYNAMIC_CACHE):
-        names.append(DYNAMIC_CACHE)
     return names
 
 

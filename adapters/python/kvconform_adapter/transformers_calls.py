@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -15,7 +16,6 @@ from kvconform_adapter.request import Params, RequestError
 from kvconform_adapter.transformers_blocks import FIRST_SALT, Compressor, make_compressors
 from kvconform_adapter.transformers_caches import (
     CACHE_UTILS,
-    DYNAMIC_CACHE,
     MINIMAX,
     MINIMAX_CACHE,
     Fetch,
@@ -28,6 +28,7 @@ from kvconform_adapter.transformers_caches import (
     load_class,
     stored_tensors,
 )
+from kvconform_adapter.transformers_containers import CONTAINERS, CROSS_TOKENS, Container, Recipe
 from kvconform_adapter.values import PLANES, Table, TablePool
 
 DTYPES = {
@@ -37,10 +38,18 @@ DTYPES = {
     "float64": torch.float64,
 }
 
-SALTS = {"keys": 0, "values": 1, "indexer_keys": 2, "idx_keys": 2, "conv_states": 3, "recurrent_states": 5}
+SALTS = {
+    "keys": 0,
+    "values": 1,
+    "indexer_keys": 2,
+    "idx_keys": 2,
+    "cross_keys": 2,
+    "cross_values": 3,
+    "conv_states": 3,
+    "recurrent_states": 5,
+}
 SALTS |= {f"buffer_kv.{name}": salt for name, salt in FIRST_SALT.items()}
 SALTS |= {f"buffer_gate.{name}": salt + 1 for name, salt in FIRST_SALT.items()}
-LAYERS_MAX = 8
 
 
 class Session:
@@ -71,7 +80,7 @@ class Feed:
     """One call of a compound append: which inputs it takes and what it returns, in the order of `names`.
 
     `slots`: where in the plan's `stored` the tensors of `names` stand. `returns`: False for a call that returns
-    nothing.
+    nothing. `constant`: if not 0, its inputs are always the same so many tokens of their own.
     """
 
     prefix: str
@@ -82,6 +91,7 @@ class Feed:
     returned_names: tuple[str, ...] = ()
     returns: bool = True
     folded: bool = False
+    constant: int = 0
     prepare: Callable[[Session, Any], Any] | None = None
 
 
@@ -126,6 +136,7 @@ class PlanMaker:
         self.container = params.call.startswith("container")
         self.keyword = params.call not in ("position", "container")
         self.deprecated = params.call.endswith("deprecated")
+        self.cross = self.drafted = False
         self.dtype = DTYPES[params.dtype]
 
     def table(self, kind: str, name: str, shape: tuple[int, ...], number: int = 0, heads: int | None = None) -> Table:
@@ -139,47 +150,80 @@ class PlanMaker:
         """The plan of variant `name`; RequestError where the version or the parameters do not allow it."""
         if name == MINIMAX_CACHE:
             plan = self.make_minimax()
-        elif name == DYNAMIC_CACHE:
-            words = self.params.layers.split("+")
-            if self.params.layers == "" or len(words) > LAYERS_MAX:
-                raise RequestError(f'field "params.layers": expected 1 to {LAYERS_MAX} layers joined by "+"')
-            plan = self.make_layers([find_variant(word) for word in words], several=True)
+        elif name in CONTAINERS:
+            plan = self.make_container(CONTAINERS[name])
         else:
-            plan = self.make_layers([find_variant(name)], several=False)
+            plan = self.make_layer(find_variant(name))
         if not plan.feeds:
             raise RequestError('field "params.parts": no part of this cache is in use')
         return plan
 
     # Layers, alone or in a container
 
-    def make_layers(self, variants: list[Variant], several: bool) -> Plan:
-        """A plan for one layer, or for a container of several."""
-        through = self.container or several
-        makers = []
-        for variant in variants:
-            owner = load_class(variant.module, variant.name)
-            makers.append((owner, constructor_arguments(variant, self.params, owner)))
+    def make_layer(self, variant: Variant) -> Plan:
+        """A plan for one layer, called by itself or through a container that holds nothing else."""
+        through = self.container
+        owner = load_class(variant.module, variant.name)
+        arguments = constructor_arguments(variant, self.params, owner)
         cache_class = load_class(CACHE_UTILS, "Cache")
         rows = self.params.batch
 
         def open_session() -> Session:
-            layers = [owner(**arguments) for owner, arguments in makers]
-            return Session(layers, cache_class(layers=layers) if through else layers[0], rows)
+            layer = owner(**arguments)
+            return Session([layer], cache_class(layers=[layer]) if through else layer, rows)
 
-        plan = Plan(open_session, addresses=any(variant.static or variant.linear for variant in variants))
-        for index, variant in enumerate(variants):
-            prefix = f"layer{index}." if several else ""
-            parts = chosen_parts(variant, self.params, several)
-            self.add_layer(plan, variant, index, prefix, parts, through)
-        plan.ops = self.common_ops(cache_class if through else makers[0][0])
+        plan = Plan(open_session, addresses=variant.static or variant.linear)
+        self.add_layer(plan, variant, 0, "", chosen_parts(variant, self.params, False), through)
+        plan.ops = self.common_ops(cache_class if through else owner)
         plan.ops["record"] = record_container if through else record_layer
-        first = open_session()
-        for name, index, fetch in plan.stored:
-            try:
-                fetch(first.layers[index])
-            except AttributeError as error:
-                raise RequestError(f"at this version the cache has no {name}") from error
+        check_tensors(plan)
         return plan
+
+    def make_container(self, container: Container) -> Plan:
+        """A plan for a container of several layers."""
+        recipe = Recipe(container, self.params)
+        opener = recipe.opener()
+        rows, count = self.params.batch, len(recipe.variants)
+
+        def open_session() -> Session:
+            cache = opener()
+            return Session([cache] * count if container.lazy else layers_of(cache), cache, rows)
+
+        plan = Plan(open_session, addresses=any(variant.static or variant.linear for variant in recipe.variants))
+        self.cross, self.drafted = container.cross, hasattr(recipe.owner, "set_previous_accepted_tokens")
+        for index, variant in enumerate(recipe.variants):
+            prefix = f"layer{index}."
+            self.add_layer(plan, variant, index, prefix, chosen_parts(variant, self.params, True), True)
+            if container.cross:
+                self.add_cross(plan, index, count, prefix)
+        if container.lazy:
+            plan.stored = [(name, index, through_cache(index, fetch)) for name, index, fetch in plan.stored]
+        plan.ops = self.common_ops(recipe.owner, container.old_word)
+        plan.ops["record"] = record_container
+        check_tensors(plan)
+        return plan
+
+    def add_cross(self, plan: Plan, index: int, layers: int, prefix: str) -> None:
+        """The cross-attention beside one layer."""
+        params = self.params
+        slot = len(plan.stored)
+        for name in ("keys", "values"):
+            plan.stored.append((f"{prefix}cross_{name}", layers, through_cross(through_cache(index, attrgetter(name)))))
+        tables = (
+            self.table("heads", "cross_keys", (params.key_dim,)),
+            self.table("heads", "cross_values", (params.value_dim,)),
+        )
+        plan.feeds.append(
+            Feed(
+                prefix,
+                ("cross_keys", "cross_values"),
+                (slot, slot + 1),
+                tables,
+                cross_call(index, self.keyword),
+                returns=False,
+                constant=CROSS_TOKENS,
+            )
+        )
 
     def add_layer(
         self, plan: Plan, variant: Variant, index: int, prefix: str, parts: tuple[str, ...], through: bool
@@ -234,7 +278,7 @@ class PlanMaker:
             plan.lengths.append(self.length_reader(index, through))
             plan.masks.append(self.mask_reader(index, through))
             if through and hasattr(load_class("transformers.cache_utils", "Cache"), "get_query_offset"):
-                plan.positions.append(position_reader(index))
+                plan.positions.append(drafted_position_reader(index) if self.drafted else position_reader(index))
         else:
             plan.lengths.append(None)
             plan.masks.append(None)
@@ -265,6 +309,12 @@ class PlanMaker:
 
     def attention_call(self, index: int, through: bool) -> Call:
         """`update` with keys and values."""
+        if self.cross and self.keyword:
+            return lambda session, given: session.target.self_attention_cache.update(
+                key_states=given[0], value_states=given[1], layer_idx=index
+            )
+        if self.cross:
+            return lambda session, given: session.target.self_attention_cache.update(given[0], given[1], index)
         if through and self.keyword:
             return lambda session, given: session.target.update(
                 key_states=given[0], value_states=given[1], layer_idx=index
@@ -309,6 +359,8 @@ class PlanMaker:
 
     def mask_reader(self, index: int, through: bool) -> Callable[[Session, int], Any]:
         """`get_mask_sizes` for a number of new tokens."""
+        if self.drafted:
+            return drafted_mask_reader(index, self.params.block, self.keyword)
         if through and self.keyword:
             return lambda session, count: session.target.get_mask_sizes(query_length=count, layer_idx=index)
         if through:
@@ -317,7 +369,7 @@ class PlanMaker:
             return lambda session, count: session.target.get_mask_sizes(query_length=count)
         return lambda session, count: session.target.get_mask_sizes(count)
 
-    def common_ops(self, owner: Any) -> dict[str, Callable[[Session, Any], Any]]:
+    def common_ops(self, owner: Any, old_word: str = "max_length") -> dict[str, Callable[[Session, Any], Any]]:
         """The ops that layers and containers call alike. A class without an op raises AttributeError: a refusal."""
         if not self.keyword:
             return {
@@ -327,7 +379,7 @@ class PlanMaker:
                 "select": lambda session, rows: session.target.batch_select_indices(row_numbers(rows)),
                 "repeat": lambda session, times: session.target.batch_repeat_interleave(times),
             }
-        word = "max_length" if self.deprecated else crop_keyword(owner)
+        word = old_word if self.deprecated else crop_keyword(owner)
         return {
             "crop": lambda session, count: session.target.crop(**{word: count}),
             "reset": lambda session, _: session.target.reset(),
@@ -356,7 +408,7 @@ class PlanMaker:
 
         plan = Plan(open_session)
         if "attention" in parts:
-            plan.stored += [("keys", 0, second_layer("keys")), ("values", 0, second_layer("values"))]
+            plan.stored += [(name, 0, through_cache(1, attrgetter(name))) for name in ("keys", "values")]
         if "recurrent" in parts:
             plan.recurrent = True
             slot = len(plan.stored)
@@ -402,15 +454,6 @@ def set_linear(session: Session, given: Any) -> Any:
 def set_linear_by_keyword(session: Session, given: Any) -> Any:
     """`set_linear_cache` by keyword."""
     return session.target.set_linear_cache(layer_idx=0, linear_cache=given[0])
-
-
-def second_layer(attribute: str) -> Fetch:
-    """Reads the attention layer of a MiniMaxCache, which appears with its first update."""
-
-    def fetch(cache: Any) -> Any:
-        return getattr(cache.layers[1], attribute) if len(cache.layers) > 1 else None
-
-    return fetch
 
 
 def linear_cache(cache: Any) -> Any:
@@ -466,6 +509,76 @@ def record_container(session: Session, on: int) -> None:
     if on:
         session.target.activate_past_recording()
         return
-    for layer in session.target.layers:
+    for layer in layers_of(session.target):
         if hasattr(layer, "record_past"):
             layer.record_past = False
+
+
+def layers_of(cache: Any) -> Any:
+    """What the tensors of a container are read from: its layers, behind them the cache itself if it has two halves."""
+    if hasattr(cache, "self_attention_cache"):
+        return [*cache.self_attention_cache.layers, cache]
+    return cache.layers
+
+
+def check_tensors(plan: Plan) -> None:
+    """Raise RequestError when a fresh cache lacks an attribute that is to be read."""
+    first = plan.open()
+    for name, index, fetch in plan.stored:
+        try:
+            fetch(first.layers[index])
+        except AttributeError as error:
+            raise RequestError(f"at this version the cache has no {name}") from error
+
+
+def through_cross(fetch: Fetch) -> Fetch:
+    """Reads the cross-attention of a container."""
+    return lambda cache: fetch(cache.cross_attention_cache)
+
+
+def through_cache(index: int, fetch: Fetch) -> Fetch:
+    """Reads a layer of a container that makes its layers when they are needed."""
+
+    def read(cache: Any) -> Any:
+        return fetch(cache.layers[index]) if len(cache.layers) > index else None
+
+    return read
+
+
+def cross_call(index: int, keyword: bool) -> Call:
+    """What models do with a cross-attention: they fill it once, and say so."""
+
+    def call(session: Session, given: Any) -> None:
+        cache = session.target
+        if cache.is_updated.get(index):
+            return
+        if keyword:
+            cache.cross_attention_cache.update(key_states=given[0], value_states=given[1], layer_idx=index)
+        else:
+            cache.cross_attention_cache.update(given[0], given[1], index)
+        cache.is_updated[index] = True
+
+    return call
+
+
+def drafted_mask_reader(index: int, block: int, keyword: bool) -> Callable[[Session, int], Any]:
+    """The mask of a drafter: the newest `block` tokens are queries, those before were accepted and come with them."""
+
+    def read(session: Session, count: int) -> Any:
+        cache, queries = session.target, min(count, block)
+        cache.set_previous_accepted_tokens(count - queries)
+        if keyword:
+            return cache.get_mask_sizes(query_length=queries, layer_idx=index)
+        return cache.get_mask_sizes(queries, index)
+
+    return read
+
+
+def drafted_position_reader(index: int) -> Callable[[Session], Any]:
+    """The position of a drafter's next query when nothing was accepted since."""
+
+    def read(session: Session) -> Any:
+        session.target.set_previous_accepted_tokens(0)
+        return session.target.get_query_offset(index)
+
+    return read

@@ -1,7 +1,7 @@
 """Writes a case as a program that needs only transformers and torch.
 
 The program's inputs are simpler than the value formula, so that a person can read what it prints: all channels of token
-t in row r hold the number t + 1 + ROW * r.
+t in row r and head h hold the number t + 1 + ROW * r + HEAD * h.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from kvconform_adapter.script_parts import ADDRESSES, COMPARE, COUNTERS, HELPERS
 from kvconform_adapter.transformers_blocks import Compressor, make_compressors
 from kvconform_adapter.transformers_caches import (
     DEEPSEEK_CONFIG,
-    DYNAMIC_CACHE,
     MINIMAX,
     MINIMAX_CACHE,
     Variant,
@@ -27,25 +26,30 @@ from kvconform_adapter.transformers_caches import (
     find_variant,
     load_class,
 )
+from kvconform_adapter.transformers_containers import CONTAINERS, CROSS_TOKENS, Recipe
 from kvconform_adapter.values import PLANES
 
 EXACT = {"float32": 1 << 24, "float64": 1 << 53, "float16": 2048, "bfloat16": 256}
 """Whole numbers up to here are exact."""
 
-AXES = {
-    "keys": (0, 2),
-    "values": (0, 2),
-    "idx_keys": (0, 2),
-    "indexer_keys": (0, 1),
-    "indexer_position_ids": (1, 2),
-    "conv_states": (0, 2),
-    "buffer_kv": (0, 1),
-    "buffer_gate": (0, 1),
-    "overlap_kv": (0, 1),
-    "overlap_gate": (0, 1),
-    "compressed_kv": (0, 1),
+AXES: dict[str, tuple[int, int | None, int | None]] = {
+    "keys": (0, 2, 1),
+    "values": (0, 2, 1),
+    "cross_keys": (0, 2, 1),
+    "cross_values": (0, 2, 1),
+    "idx_keys": (0, 2, 1),
+    "indexer_keys": (0, 1, None),
+    "indexer_position_ids": (1, 2, 0),
+    "conv_states": (0, 2, None),
+    "recurrent_states": (0, None, 1),
+    "linear_cache": (0, None, 1),
+    "buffer_kv": (0, 1, None),
+    "buffer_gate": (0, 1, None),
+    "overlap_kv": (0, 1, None),
+    "overlap_gate": (0, 1, None),
+    "compressed_kv": (0, 1, None),
 }
-"""The axes of rows and tokens."""
+"""The axes of rows, tokens and heads."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +65,19 @@ class Part:
     compressors: list[Compressor]
 
 
-def row_distance(params: Params, rows: int, tokens: int) -> int:
-    """ROW: how far apart the numbers of two rows are; 0 where the type cannot tell rows apart."""
-    if rows == 1:
-        return 0
-    for distance in (1000, 100, 32, 16):
-        if tokens < distance and distance * rows + tokens <= EXACT[params.dtype]:
-            return distance
-    return 0
+def distances(params: Params, rows: int, tokens: int, heads: int) -> tuple[int, int]:
+    """ROW and HEAD: how far apart the numbers of two rows and of two heads are; 0 where the type cannot tell them."""
+    steps = (10_000, 1000, 100, 64, 32, 16, 8)
+    for row in steps if rows > 1 else (0,):
+        for head in steps if heads > 1 else (0,):
+            most = tokens + row * (rows - 1)
+            if (
+                (rows == 1 or tokens < row)
+                and (heads == 1 or most < head)
+                and most + head * (heads - 1) <= EXACT[params.dtype]
+            ):
+                return row, head
+    return distances(params, rows, tokens, 1) if heads > 1 else (0, 0)
 
 
 def plain_name(name: str) -> str:
@@ -80,10 +89,14 @@ def plain_name(name: str) -> str:
 
 
 class Rows:
-    """Where the rows of the batch came from: for each row, the row that each of its tokens was appended to."""
+    """Where the rows of the batch came from: for each row, the row that each of its tokens was appended to.
+
+    `constant`: the same for what is set once, by the first append after the cache was made or reset; empty before.
+    """
 
     def __init__(self, count: int) -> None:
         self.origins: list[dict[int, int]] = [{} for _ in range(count)]
+        self.constant: list[int] = []
         self.most = count
 
     def follow(self, op: Op, start: int) -> None:
@@ -92,12 +105,17 @@ class Rows:
         if name == "append" and isinstance(argument, int):
             for row, tokens in enumerate(self.origins):
                 tokens.update(dict.fromkeys(range(start, start + argument), row))
+            self.constant = self.constant or list(range(len(self.origins)))
+        elif name == "reset":
+            self.constant = []
         elif name in ("reorder", "select") and isinstance(argument, tuple):
             if max(argument) >= len(self.origins):
                 raise RequestError(f'field "ops": {name} {list(argument)} does not fit {len(self.origins)} rows')
             self.origins = [dict(self.origins[row]) for row in argument]
+            self.constant = [self.constant[row] for row in argument] if self.constant else []
         elif name == "repeat" and isinstance(argument, int):
             self.origins = [dict(tokens) for tokens in self.origins for _ in range(argument)]
+            self.constant = [row for row in self.constant for _ in range(argument)]
         self.most = max(self.most, len(self.origins))
 
 
@@ -113,9 +131,14 @@ class Writer:
         self.deprecated = request.params.call.endswith("deprecated")
         self.parts: list[Part] = []
         self.minimax = request.variant == MINIMAX_CACHE
-        self.several = request.variant == DYNAMIC_CACHE
+        container = CONTAINERS.get(request.variant)
+        self.recipe = Recipe(container, request.params) if container is not None else None
+        self.several = self.recipe is not None
+        self.cross = container is not None and container.cross
+        self.drafted = self.recipe is not None and hasattr(self.recipe.owner, "set_previous_accepted_tokens")
         self.through = self.container or self.several or self.minimax
         self.target = "cache" if self.through else "layer"
+        self.layers = "layers" if self.several else "cache.layers" if self.through else "[layer]"
         self.ops = request.ops[: request.step + 1]
         self.rows = Rows(request.params.batch)
 
@@ -128,7 +151,7 @@ class Writer:
         plan = Rows(self.params.batch)
         for op in self.ops:
             plan.follow(op, 0)
-        self.distance = row_distance(self.params, plan.most, tokens)
+        self.distance, self.head_distance = distances(self.params, plan.most, tokens, self.heads())
         blocks = ["\n".join(self.make_cache()), "\n".join(self.make_observers()), OBSERVE.format(axes=self.axes())]
         if self.request.law == "ADDRESS":
             blocks.append(ADDRESSES)
@@ -142,13 +165,16 @@ class Writer:
         check = "\n".join(self.make_check())
         return "\n\n\n".join(block.strip("\n") for block in (self.preamble(), *blocks, check)) + "\n"
 
+    def heads(self) -> int:
+        """The most heads of a tensor; planes of positions count as heads."""
+        return max(self.params.heads, PLANES if self.uses("positions") else 1)
+
     def find_parts(self) -> None:
         """Which layers there are."""
         if self.minimax:
             return
-        names = self.params.layers.split("+") if self.several else [self.request.variant]
-        for place, name in enumerate(names):
-            variant = find_variant(name)
+        variants = self.recipe.variants if self.recipe is not None else [find_variant(self.request.variant)]
+        for place, variant in enumerate(variants):
             parts = chosen_parts(variant, self.params, self.several)
             self.parts.append(
                 Part(
@@ -157,7 +183,7 @@ class Writer:
                     place=place,
                     prefix=f"layer{place}." if self.several else "",
                     parts=parts,
-                    owner=load_class(variant.module, name),
+                    owner=load_class(variant.module, variant.name),
                     compressors=make_compressors(parts, variant.overlap, self.params, None, self.keyword),
                 )
             )
@@ -165,7 +191,7 @@ class Writer:
     def axes(self) -> str:
         """The entries of AXES for the tensors of this cache."""
         bases = dict.fromkeys(plain_name(name) for name, _ in self.stored())
-        return json.dumps({base: AXES[base] for base in bases if base in AXES})
+        return repr({base: AXES[base] for base in bases if base in AXES})
 
     def uses(self, part: str) -> bool:
         """Whether any layer uses this part."""
@@ -180,6 +206,8 @@ class Writer:
         modules: dict[str, set[str]] = {}
         if self.minimax:
             modules[MINIMAX] = {MINIMAX_CACHE}
+        elif self.recipe is not None:
+            modules = self.recipe.modules()
         else:
             for part in self.parts:
                 modules.setdefault(part.variant.module, set()).add(part.variant.name)
@@ -226,6 +254,7 @@ class Writer:
             imports="\n".join(imports),
             dtype=self.params.dtype,
             row=self.distance,
+            head=self.head_distance,
             sizes="\n".join(used),
             helpers=helpers,
         )
@@ -239,30 +268,42 @@ class Writer:
         """Where the cache is made."""
         if self.minimax:
             return ["cache = MiniMaxCache()"]
-        made = []
-        for part in self.parts:
-            if part.variant.blocks:
-                settings = block_settings(part.variant, self.params)
-                spelled = ", ".join(f"{name}={json.dumps(value)}" for name, value in settings.items())
-                made.append(f"{part.variant.name}(DeepseekV4Config({spelled}))")
-                continue
+        if self.recipe is not None:
+            return self.recipe.spell()
+        part = self.parts[0]
+        if part.variant.blocks:
+            settings = block_settings(part.variant, self.params)
+            spelled = ", ".join(f"{name}={json.dumps(value)}" for name, value in settings.items())
+            made = f"{part.variant.name}(DeepseekV4Config({spelled}))"
+        else:
             arguments = constructor_arguments(part.variant, self.params, part.owner)
-            made.append(f"{part.variant.name}({', '.join(f'{name}={value}' for name, value in arguments.items())})")
-        if self.several:
-            return [f"layers = [{', '.join(made)}]", "cache = Cache(layers=layers)"]
-        if self.container:
-            return [f"layer = {made[0]}", "cache = Cache(layers=[layer])"]
-        return [f"layer = {made[0]}"]
+            made = f"{part.variant.name}({', '.join(f'{name}={value}' for name, value in arguments.items())})"
+        return [f"layer = {made}", *(["cache = Cache(layers=[layer])"] if self.container else [])]
 
     def make_observers(self) -> list[str]:
         """Functions that read the cache: `stored`, `lengths`, `masks`."""
         entries = [f"        {json.dumps(name)}: {expression}," for name, expression in self.stored()]
-        lengths, masks = [], []
+        lengths, masks, positions = [], [], []
         for place, name in self.attention_places():
             lengths.append(f"int({self.target}.get_seq_length({place if self.through else ''}))")
             count = "query_length=count" if self.keyword else "count"
             layer = (f", layer_idx={place}" if self.keyword else f", {place}") if self.through else ""
             masks.append(f"{json.dumps(name)}: {self.target}.get_mask_sizes({count}{layer})")
+            positions.append(f"{self.target}.get_query_offset({place})")
+        # A drafter's newest tokens are queries, those before them were accepted and come with them.
+        before = [
+            f"    queries = min(count, {self.params.block})",
+            "    cache.set_previous_accepted_tokens(count - queries)",
+            "    count = queries",
+        ]
+        announced = [
+            "",
+            "",
+            "def positions():",
+            '    """The position that each layer announces for the next token."""',
+            *(["    cache.set_previous_accepted_tokens(0)"] if self.drafted else []),
+            f"    return [{', '.join(positions)}]",
+        ]
         return [
             "def stored():",
             '    """The tensors that the cache holds now."""',
@@ -278,7 +319,9 @@ class Writer:
             "",
             "def masks(count):",
             '    """What each layer announces for `count` new tokens: the width of its keys and their offset."""',
+            *(before if self.drafted else []),
             f"    return {{{', '.join(masks)}}}",
+            *(announced if self.request.law == "POSITION" else []),
         ]
 
     def attention_places(self) -> list[tuple[int, str]]:
@@ -316,6 +359,12 @@ class Writer:
                     for number in range(self.params.states):
                         index = f"[{number}]" if numbered else ""
                         found.append((f"{part.prefix}{name}.{number}", f"{part.spelled}.{name}{index}"))
+            if self.cross:
+                made = f"cross[{part.place}].{{}} if len(cross) > {part.place} else None"
+                found += [(f"{part.prefix}cross_{name}", made.format(name)) for name in ("keys", "values")]
+        if self.recipe is not None and self.recipe.container.lazy:
+            made = "{} if len(layers) > {} else None"
+            found = [(name, made.format(text, text.partition("[")[2].partition("]")[0])) for name, text in found]
         return found
 
     # Ops
@@ -334,7 +383,7 @@ class Writer:
                 lines += [f"def append_{number}():", *self.append(number, start, argument), "", ""]
                 lines.append(f"attempt({json.dumps(text)}, append_{number})")
             elif name == "record" and not argument:
-                lines.append(f"for recorder in {'cache.layers' if self.through else '[layer]'}:")
+                lines.append(f"for recorder in {self.layers}:")
                 lines.append("    recorder.record_past = False")
                 lines.append(f"attempt({json.dumps(text)}, lambda: None)")
             else:
@@ -363,9 +412,11 @@ class Writer:
     def crop_word(self) -> str:
         """The name of crop's argument."""
         if self.deprecated:
-            return "max_length"
+            return self.recipe.container.old_word if self.recipe is not None else "max_length"
         if self.minimax:
             return crop_keyword(load_class(MINIMAX, MINIMAX_CACHE))
+        if self.recipe is not None:
+            return crop_keyword(self.recipe.owner)
         return crop_keyword(load_class("transformers.cache_utils", "Cache") if self.through else self.parts[0].owner)
 
     def append(self, number: int, start: int, count: int) -> list[str]:
@@ -432,7 +483,8 @@ class Writer:
                         )
             if "attention" in part.parts:
                 both = [(word, f"keys({given})") for word, _ in attention] if part.variant.blocks else attention
-                feed(["keys", "values"], part.prefix, f"{owner}.update", both, place_word(part.place))
+                store = "cache.self_attention_cache" if self.cross else owner
+                feed(["keys", "values"], part.prefix, f"{store}.update", both, place_word(part.place))
             for compressor in part.compressors:
                 passed = ", ".join(f"features({given}, {compressor.width})" for _ in range(2))
                 prefix = f', "{part.prefix}"' if part.prefix else ""
@@ -448,6 +500,17 @@ class Writer:
                 lines.append(
                     f"    {part.spelled}.indexer_position_ids = joined({part.spelled}.indexer_position_ids, {ids})"
                 )
+            if self.cross:
+                passed = []
+                for name, word in (("keys", "key_states"), ("values", "value_states")):
+                    spelled = watched(f"input.{number}.{part.prefix}cross_{name}", f"{name}(0, {CROSS_TOKENS}, {rows})")
+                    passed.append(f"{word}={spelled}" if self.keyword else spelled)
+                lines += [
+                    f"    if not cache.is_updated.get({part.place}):",
+                    "        # Models fill the cross-attention once.",
+                    f"        cache.cross_attention_cache.update({', '.join(passed + place_word(part.place))})",
+                    f"        cache.is_updated[{part.place}] = True",
+                ]
         return lines
 
     def before_last(self, op: Op) -> list[str]:
@@ -456,7 +519,7 @@ class Writer:
         if law == "ADDRESS":
             return ["before = addresses()"]
         if law == "ATOMIC":
-            return [f"counted = counters({self.target})"]
+            return [f"counted = counters({self.layers})"]
         if law == "MASK" and op[0] == "append":
             return [f"announced = masks({op[1]})"]
         if law == "HONEST":
@@ -488,7 +551,7 @@ class Writer:
                     "# Only a call that is refused must leave everything as it was.",
                     'if outcome == "refused":',
                 ]
-                compared += [*inner, f'    compare("counters", counted, counters({self.target}))']
+                compared += [*inner, f'    compare("counters", counted, counters({self.layers}))']
             lines += compared
             if law == "HONEST":
                 lines += [
@@ -517,12 +580,12 @@ class Writer:
         if not isinstance(tensors, dict):
             raise RequestError('field "expected.tensors": expected an object')
         only_returned = self.request.law == "RETURN" and any("returned." in name for name in tensors)
-        for field in ("length", "position"):
+        for field, reader in (("length", "lengths"), ("positions", "positions")):
             given = expected.get(field)
-            if isinstance(given, list) and not only_returned:
+            if isinstance(given, list) and not only_returned and (field == "length" or self.request.law == "POSITION"):
                 known = [number for number in given if type(number) is int]
                 if known and len(known) == len(self.attention_places()):
-                    lines.append(f'compare("{field}", {known}, lengths())')
+                    lines.append(f'compare("{field}", {known}, {reader}())')
         for name, rows in tensors.items():
             if only_returned and "returned." not in name:
                 continue
@@ -545,6 +608,8 @@ class Writer:
         numbers = []
         for row, tokens in enumerate(rows):
             origins = self.rows.origins[row] if row < len(self.rows.origins) else {}
+            if base.startswith("cross_"):
+                origins = dict.fromkeys(range(CROSS_TOKENS), self.rows.constant[row] if self.rows.constant else row)
             known = [token for token in tokens if token != "..."]
             if not all(type(token) is int for token in known):
                 raise RequestError('field "expected.tensors": expected token numbers for each row')

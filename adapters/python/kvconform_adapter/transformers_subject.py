@@ -33,7 +33,9 @@ class Runner:
         self.reply = reply
         self.watch = params.watch == 1
         # Inputs that depend on nothing but their tokens and rows are looked up together.
-        self.plain = not plan.recurrent and all(feed.prepare is None and not feed.folded for feed in plan.feeds)
+        self.plain = not plan.recurrent and all(
+            feed.prepare is None and not feed.folded and not feed.constant for feed in plan.feeds
+        )
         self.names: dict[int, tuple[list[list[str]], list[list[str]]]] = {}
         self.inputs: dict[tuple[int, int, int], tuple[list[list[Any]], list[tuple[Any, int]]]] = {}
 
@@ -124,6 +126,8 @@ class Runner:
         for feed in plan.feeds:
             if feed.folded:
                 given = [table.take_state(folds, False) for table in feed.tables]
+            elif feed.constant:
+                given = [table.take(0, feed.constant, rows) for table in feed.tables]
             elif numbers is None:
                 given = [table.take(start, count, rows) for table in feed.tables]
             else:
@@ -307,10 +311,11 @@ class TransformersSubject:
             )
             return
         from kvconform_adapter.transformers_caches import available_variants  # noqa: PLC0415
+        from kvconform_adapter.transformers_containers import available_containers  # noqa: PLC0415
         from kvconform_adapter.values import TablePool  # noqa: PLC0415
 
         self.pool = TablePool()
-        self.variants = available_variants()
+        self.variants = available_variants() + available_containers()
 
     def check(self) -> None:
         """Raise RequestError when the subject cannot be used."""
