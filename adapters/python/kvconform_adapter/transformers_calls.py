@@ -254,7 +254,8 @@ class PlanMaker:
             self.add_linear(add, variant, index, parts, through)
             plan.recurrent = plan.recurrent or "recurrent" in parts
         params = self.params
-        if "attention" in parts:
+        # Models pass by a layer that stands in a container only to be counted.
+        if "attention" in parts and (variant.stores or prefix == ""):
             keys = self.table("heads", "keys", (params.key_dim,))
             # DeepSeek V4 has one tensor for both.
             tables = (keys, keys if variant.blocks else self.table("heads", "values", (params.value_dim,)))

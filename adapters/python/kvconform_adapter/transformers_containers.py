@@ -16,6 +16,7 @@ from kvconform_adapter.request import Params, RequestError
 from kvconform_adapter.transformers_caches import (
     CACHE_UTILS,
     Variant,
+    block_settings,
     constructor_arguments,
     find_variant,
     load_class,
@@ -23,6 +24,7 @@ from kvconform_adapter.transformers_caches import (
 )
 
 LAYERS_MAX = 8
+PLACEHOLDER = "DummyLayer"
 
 CROSS_TOKENS = 2
 """Tokens of a cross-attention; it is set once, so their number does not matter."""
@@ -33,7 +35,8 @@ class Model:
     """A model whose config says which layers a cache has.
 
     `types`: for each class of layers what the config calls it. `listed`: whether the config is given a list of them.
-    `registers`: whether the classes are known only once the model's own file is imported.
+    `registers`: whether the classes are known only once the model's own file is imported. `shares`: its last layers may
+    use the keys and values of earlier ones; then they are placeholders.
     """
 
     name: str
@@ -41,6 +44,17 @@ class Model:
     types: dict[str, str]
     listed: bool = True
     registers: bool = False
+    shares: bool = False
+
+    def names(self, words: list[str]) -> list[str] | None:
+        """What the config calls these layers; None when it cannot ask for them."""
+        own = [word for word in words if word != PLACEHOLDER]
+        shared = len(words) - len(own)
+        if (shared and not self.shares) or words[len(own) :] != [PLACEHOLDER] * shared or shared > len(own):
+            return None
+        # Placeholders are of the kinds of the layers before them, which they share.
+        plain = own + own[len(own) - shared :]
+        return [self.types[word] for word in plain] if all(word in self.types for word in plain) else None
 
     @property
     def module(self) -> str:
@@ -60,6 +74,7 @@ MODELS = {
     model.name: model
     for model in (
         Model("gemma3", "Gemma3TextConfig", FULL | SLIDING),
+        Model("gemma4", "Gemma4TextConfig", FULL | SLIDING, shares=True),
         Model("qwen3_next", "Qwen3NextConfig", FULL | {"LinearAttentionLayer": "linear_attention"}),
         Model("lfm2", "Lfm2Config", FULL | {"LinearAttentionLayer": "conv"}),
         Model(
@@ -75,6 +90,16 @@ MODELS = {
             | {
                 "MiniMaxM3VLSparseCacheLayer": "minimax_m3_sparse",
                 "MiniMaxM3VLSparseStaticCacheLayer": "minimax_m3_sparse",
+            },
+            registers=True,
+        ),
+        Model(
+            "deepseek_v4",
+            "DeepseekV4Config",
+            SLIDING
+            | {
+                "DeepseekV4HCACache": "heavily_compressed_attention",
+                "DeepseekV4CSACache": "compressed_sparse_attention",
             },
             registers=True,
         ),
@@ -112,10 +137,12 @@ CONTAINERS = {
         Container("DynamicCache", "Cache", given=True),
         Container("DynamicCache-lazy", "DynamicCache", lazy=True),
         Container("DynamicCache-gemma3", "DynamicCache", model="gemma3"),
+        Container("DynamicCache-gemma4", "DynamicCache", model="gemma4"),
         Container("DynamicCache-qwen3_next", "DynamicCache", model="qwen3_next"),
         Container("DynamicCache-lfm2", "DynamicCache", model="lfm2"),
         Container("DynamicCache-glm_moe_dsa", "DynamicCache", model="glm_moe_dsa"),
         Container("DynamicCache-minimax_m3_vl", "DynamicCache", model="minimax_m3_vl"),
+        Container("DynamicCache-deepseek_v4", "DynamicCache", model="deepseek_v4"),
         Container("StaticCache", "StaticCache", static=True),
         Container("EncoderDecoderCache", "EncoderDecoderCache", cross=True),
         Container("MtpCache", "MtpCache"),
@@ -179,7 +206,7 @@ class Recipe:
     def find_model(self, words: list[str]) -> Model:
         """The model of the container, or the first one that has such layers."""
         for model in MODELS.values():
-            if self.container.model in ("", model.name) and all(word in model.types for word in words):
+            if self.container.model in ("", model.name) and model.names(words) is not None:
                 return model
         raise RequestError(f'field "params.layers": no model has the layers {"+".join(words)[:200]}')
 
@@ -187,9 +214,15 @@ class Recipe:
         """What the config is told."""
         arguments: dict[str, Any] = {"num_hidden_layers": len(words)}
         if model.listed:
-            arguments["layer_types"] = [model.types[word] for word in words]
+            arguments["layer_types"] = model.names(words)
+        if PLACEHOLDER in words:
+            arguments["num_kv_shared_layers"] = words.count(PLACEHOLDER)
         if self.slides():
             arguments["sliding_window"] = params.window
+        for variant in self.variants:
+            if variant.blocks:
+                rates = block_settings(variant, params)["compress_rates"]
+                arguments["compress_rates"] = arguments.get("compress_rates", {}) | rates
         return arguments
 
     def opener(self) -> Callable[[], Any]:

@@ -501,14 +501,14 @@ class Writer:
                     f"    {part.spelled}.indexer_position_ids = joined({part.spelled}.indexer_position_ids, {ids})"
                 )
             if self.cross:
-                passed = []
+                halves = []
                 for name, word in (("keys", "key_states"), ("values", "value_states")):
                     spelled = watched(f"input.{number}.{part.prefix}cross_{name}", f"{name}(0, {CROSS_TOKENS}, {rows})")
-                    passed.append(f"{word}={spelled}" if self.keyword else spelled)
+                    halves.append(f"{word}={spelled}" if self.keyword else spelled)
                 lines += [
                     f"    if not cache.is_updated.get({part.place}):",
                     "        # Models fill the cross-attention once.",
-                    f"        cache.cross_attention_cache.update({', '.join(passed + place_word(part.place))})",
+                    f"        cache.cross_attention_cache.update({', '.join(halves + place_word(part.place))})",
                     f"        cache.is_updated[{part.place}] = True",
                 ]
         return lines
