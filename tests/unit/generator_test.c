@@ -540,6 +540,39 @@ Test(generator, what_a_version_has) {
     kvc_catalogue_clear(&catalogue);
 }
 
+/* A container's parts are found in its layers by name, and choices that no layer can tell apart are one. */
+Test(generator, parts_of_layers) {
+    static const char *const names[] = {"DynamicLayer", "DynamicIndexedLayer", "LinearAttentionLayer", "DynamicCache", NULL};
+    kvc_catalogue catalogue;
+    kvc_error error = {""};
+    kvc_rules rules;
+    kvc_choice choice;
+    kvc_params params = kvc_params_standard();
+    kvc_plan plan;
+    int plain = 0;
+    int folded = 0;
+    read_shipped(&catalogue);
+    const kvc_contract *newest = kvc_catalogue_contract_by_id(&catalogue, "transformers-5.24");
+    const kvc_spec *spec = kvc_catalogue_spec(&catalogue, "transformers", "DynamicCache");
+    kvc_catalogue_rules(&catalogue, newest, spec->variant, &rules);
+    kvc_choice_make(&catalogue, spec, &rules, "5.24.0", names, &choice);
+    for (int at = 0; at < choice.combinations; at++) {
+        const char *layers = spec->layer_choice[choice.layers[at]];
+        plain += strcmp(layers, "DynamicLayer+DynamicLayer") == 0;
+        if (strcmp(layers, "DynamicLayer+LinearAttentionLayer") != 0)
+            continue;
+        params.layers = choice.layers[at];
+        params.parts = choice.parts[at];
+        cr_assert(kvc_plan_make(&catalogue, newest, spec, "DynamicCache", &params, &plan, &error), "%s", error.text);
+        for (int slot = 0; slot < plan.slots; slot++)
+            folded += plan.slot[slot].view->rule == KVC_RULE_FOLDED;
+        cr_expect_eq(plan.slots, strstr(spec->part_choice[params.parts], "recurrent") != NULL ? 4 : 3);
+    }
+    cr_expect_eq(plain, 1);
+    cr_expect_eq(folded, 1);
+    kvc_catalogue_clear(&catalogue);
+}
+
 Test(generator, random_numbers) {
     kvc_random a = kvc_random_for(1, "full", 0);
     kvc_random b = kvc_random_for(1, "full", 0);

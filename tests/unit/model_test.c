@@ -625,6 +625,65 @@ Test(model, layers) {
     kvc_catalogue_clear(&catalogue);
 }
 
+/* An append that a later layer refuses has been taken by those before: nothing is said of them until a reset. */
+Test(model, append_refused_half_way) {
+    kvc_catalogue catalogue;
+    kvc_error error = {""};
+    kvc_plan plan;
+    kvc_model model;
+    kvc_params params = kvc_params_standard();
+    kvc_expectation expectation;
+    const kvc_op two = op_of("append 2");
+    const kvc_op reset = op_of("reset");
+    char text[192];
+    const kvc_spec *spec;
+    read_shipped(&catalogue);
+    spec = kvc_catalogue_spec(&catalogue, "builtin", "layers");
+    params.capacity = 3;
+    while (params.layers < spec->layers && strcmp(spec->layer_choice[params.layers], "full+fixed") != 0)
+        params.layers++;
+    cr_assert_lt(params.layers, spec->layers);
+    cr_assert(kvc_plan_make(&catalogue, kvc_catalogue_contract_by_id(&catalogue, "builtin-1"), spec, "layers", &params, &plan,
+                            &error), "%s", error.text);
+    cr_assert(kvc_model_open(&model, &plan));
+    perform(&model, "append 2", 0, text, sizeof text);
+    kvc_model_expect(&model, &two, &expectation);
+    cr_expect_eq((int)expectation.verdict, KVC_MUST_REFUSE);
+    cr_expect_eq(expectation.layer, 1);
+    for (int at = 0; at < plan.slots; at++)
+        cr_expect_eq(kvc_model_fed_before(&model, at, &expectation), plan.slot[at].layer == 0);
+    cr_assert(kvc_model_commit(&model, &two, &expectation, 1));
+    cr_expect_eq(model.torn, 1);
+    kvc_model_expect(&model, &two, &expectation);
+    cr_expect(expectation.unspecified);
+    kvc_model_expect(&model, &reset, &expectation);
+    cr_expect_not(expectation.unspecified);
+    cr_assert(kvc_model_commit(&model, &reset, &expectation, 0));
+    kvc_model_expect(&model, &two, &expectation);
+    cr_expect_not(expectation.unspecified);
+    kvc_model_close(&model);
+    kvc_catalogue_clear(&catalogue);
+}
+
+/* Layers of multi token prediction announce positions ahead of what they hold. */
+Test(model, positions_ahead) {
+    kvc_catalogue catalogue;
+    kvc_error error = {""};
+    kvc_plan plan;
+    kvc_params params = kvc_params_standard();
+    const kvc_contract *contract;
+    read_shipped(&catalogue);
+    contract = kvc_catalogue_contract_by_id(&catalogue, "transformers-5.24");
+    cr_assert(kvc_plan_make(&catalogue, contract, kvc_catalogue_spec(&catalogue, "transformers", "MtpCache"), "MtpCache", &params,
+                            &plan, &error), "%s", error.text);
+    cr_expect_eq(kvc_plan_ahead(&plan, 0), 1);
+    cr_expect_eq(kvc_plan_ahead(&plan, 1), 2);
+    cr_assert(kvc_plan_make(&catalogue, contract, kvc_catalogue_spec(&catalogue, "transformers", "DFlashCache"), "DFlashCache",
+                            &params, &plan, &error), "%s", error.text);
+    cr_expect_eq(kvc_plan_ahead(&plan, 1), 0);
+    kvc_catalogue_clear(&catalogue);
+}
+
 Test(model, situations) {
     tiny *s = tiny_open(KEYS("window", ""), WINDOW_RULES);
     static const struct {

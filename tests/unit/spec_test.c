@@ -81,6 +81,7 @@ Test(spec, what_may_be_left_out) {
     cr_expect_eq(spec.claim, 0);
     cr_expect_eq(spec.parts, 0);
     cr_expect_eq(spec.layers, 0);
+    cr_expect_eq(spec.share, 1);
     cr_expect_eq(spec.dtypes, 1u << KVC_FLOAT32);
     cr_expect_eq(spec.view[0].part, -1);
     cr_expect_eq(spec.view[0].keeps_window, 0);
@@ -124,6 +125,8 @@ Test(spec, damage) {
         {"\"title\": \"A test\"", "\"title\": \"A test\", \"title\": \"B\"", "title"},
         {"\"source\": \"the docs\"", "\"source\": []", "source"},
         {"\"source\"", "\"colour\"", "colour"},
+        {"\"source\"", "\"share\": 0, \"source\"", "share"},
+        {"\"source\"", "\"share\": \"half\", \"source\"", "share"},
         {"[\"append\", \"crop\", \"record\"]", "[\"crop\"]", "ops"},
         {"[\"append\", \"crop\", \"record\"]", "[\"append\", \"trim\"]", "ops"},
         {"[\"append\", \"crop\", \"record\"]", "\"append\"", "ops"},
