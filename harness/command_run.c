@@ -14,10 +14,8 @@
 #include "harness/resume.h"
 #include "harness/target.h"
 #include "harness/uncovered.h"
-#include "reference/utf8.h"
-#include "reports/file.h"
-#include "reports/html.h"
-#include "reports/markdown.h"
+#include "reports/folder.h"
+#include "reports/merge.h"
 #include "reports/result.h"
 #include "reports/summary.h"
 
@@ -38,31 +36,11 @@ typedef struct running {
     int swept; /* the report folder holds nothing of an earlier run any more */
 } running;
 
-static int write_text(running *self, const char *name, const char *bytes, size_t size)
+static void fail(running *self, const char *error)
 {
-    char path[4096];
-    char error[640] = "";
-    int length = snprintf(path, sizeof path, "%s/%s", self->session->options->report, name);
-
-    if (length < 0 || (size_t)length >= sizeof path ||
-        kvc_report_file_write(path, bytes, size, error, sizeof error) != 0) {
-        kvc_progress_clear(&self->progress);
-        kvc_complain(error[0] != '\0' ? error : "--report: path too long");
-        self->internal = 1;
-        return 0;
-    }
-    return 1;
-}
-
-static int make_folder(running *self, const char *path)
-{
-    if (mkdir(path, 0777) == 0 || errno == EEXIST)
-        return 1;
-    kvc_error error;
-    kvc_error_set(&error, "--report %s: cannot be made: %s", path, strerror(errno));
-    kvc_complain(error.text);
+    kvc_progress_clear(&self->progress);
+    kvc_complain(error);
     self->internal = 1;
-    return 0;
 }
 
 /* Whether a file can be written there, told before hours of running rather than after. */
@@ -94,46 +72,11 @@ static int check_json(const char *path)
     return 0;
 }
 
-static void write_json(running *self)
-{
-    char *text = cJSON_Print(self->result);
-
-    if (text == NULL) {
-        kvc_complain("not enough memory to write the result");
-        self->internal = 1;
-        return;
-    }
-    kvc_utf8_repair(text);
-    (void)write_text(self, "result.json", text, strlen(text));
-    cJSON_free(text);
-}
-
-/* The minimal cases of one run, each a file of its own. */
-static void write_cases(running *self, const cJSON *entry)
-{
-    const cJSON *finding;
-
-    cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(entry, "findings")) {
-        const cJSON *id = cJSON_GetObjectItemCaseSensitive(finding, "id");
-        const cJSON *script = cJSON_GetObjectItemCaseSensitive(finding, "script");
-        char *text = cJSON_Print(cJSON_GetObjectItemCaseSensitive(finding, "case"));
-        char name[128];
-        (void)snprintf(name, sizeof name, "cases/%.64s.json", id->valuestring);
-        if (text != NULL)
-            (void)write_text(self, name, text, strlen(text));
-        cJSON_free(text);
-        if (script->valuestring[0] != '\0') {
-            (void)snprintf(name, sizeof name, "cases/%.64s.py", id->valuestring);
-            (void)write_text(self, name, script->valuestring, strlen(script->valuestring));
-        }
-    }
-}
-
 /* The first thing of this run that comes to the report folder takes the place of what an earlier one left there. */
 static void sweep(running *self)
 {
     if (!self->swept)
-        kvc_report_folder_sweep(self->session->options->report);
+        kvc_report_folder_sweep(self->session->options->report, "result.json");
     self->swept = 1;
 }
 
@@ -147,15 +90,13 @@ static void save(running *self, const cJSON *entry)
         return;
     if (options->report != NULL) {
         sweep(self);
-        write_cases(self, entry);
-        write_json(self);
+        if (kvc_report_folder_write_cases(options->report, entry, error, sizeof error) != 0 ||
+            kvc_report_folder_write_json(options->report, "result.json", self->result, error, sizeof error) != 0)
+            fail(self, error);
     }
     if (options->resume && options->json != NULL &&
-        kvc_result_write_file(options->json, self->result, error, sizeof error) != 0) {
-        kvc_progress_clear(&self->progress);
-        kvc_complain(error);
-        self->internal = 1;
-    }
+        kvc_result_write_file(options->json, self->result, error, sizeof error) != 0)
+        fail(self, error);
 }
 
 /* Takes a variant over from the result to go on with. Returns 0 when it is not there. */
@@ -307,6 +248,21 @@ static const char *broken_off(const running *self)
     return self->interrupted ? "interrupted before it began" : "an error ended the run before it began";
 }
 
+/* Two targets may name the same variant: it is run once, for the same seed would only give the same again. */
+static int was_run_before(const running *self, const kvc_record_run *run)
+{
+    const cJSON *entry;
+
+    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(self->result, "runs")) {
+        if (kvc_json_number(entry, "sequences") > 0 && strcmp(kvc_json_string(entry, "variant"), run->variant) == 0 &&
+            strcmp(kvc_json_string(entry, "version"), run->version) == 0 &&
+            strcmp(kvc_json_string(entry, "subject"), run->subject) == 0 &&
+            cJSON_Compare(cJSON_GetObjectItemCaseSensitive(entry, "environment"), run->environment, 1))
+            return 1;
+    }
+    return 0;
+}
+
 /* Whether the target is one variant that is there: then no other class matters. */
 static int is_one_variant(const kvc_target *target, const char *const *variants)
 {
@@ -378,7 +334,7 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
                         const char *const *variants)
 {
     const kvc_session *session = self->session;
-    kvc_record_run run = {target->text, target->subject, "", "", NULL, 0, NULL, "not run", NULL};
+    kvc_record_run run = {target->text, target->subject, "", "", NULL, 0, NULL, "not run", NULL, NULL};
     const kvc_contract *contract;
     cJSON *uncovered;
     kvc_error error;
@@ -421,6 +377,7 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
             continue;
         matched = 1;
         entry.variant = variants[at];
+        entry.location = kvc_hello_location(hello, variants[at]);
         spec = kvc_catalogue_spec(session->catalogue, run.subject, variants[at]);
         if (spec == NULL || contract == NULL) {
             self->not_covered = 1;
@@ -430,7 +387,7 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
             continue;
         }
         entry.contract = contract->id;
-        if (take_over(self, &entry))
+        if (was_run_before(self, &entry) || take_over(self, &entry))
             continue;
         if (self->interrupted || self->internal) {
             not_run(self, &entry, broken_off(self));
@@ -460,7 +417,7 @@ static int run_target(running *self, const char *text)
     const kvc_session *session = self->session;
     const kvc_options *options = session->options;
     kvc_target *target = malloc(sizeof *target);
-    kvc_record_run run = {text, "", "", "", NULL, 0, NULL, "not run", NULL};
+    kvc_record_run run = {text, "", "", "", NULL, 0, NULL, "not run", NULL, NULL};
     kvc_crew_options crew_options = {.catalogue = session->catalogue, .jobs = options->jobs, .stop = session->stop,
                                      .progress = on_progress, .context = &self->progress};
     const char **variants = NULL;
@@ -534,18 +491,36 @@ static int run_target(running *self, const char *text)
 
 static void write_reports(running *self)
 {
+    const char *folder = self->session->options->report;
+    kvc_merge_input input = {"result.json", self->result};
+    cJSON *merged = NULL;
+    char error[640] = "";
+
+    if (kvc_report_folder_write_json(folder, "result.json", self->result, error, sizeof error) != 0 ||
+        kvc_merge(&input, 1, &merged, error, sizeof error) != 0 ||
+        kvc_report_folder_write(folder, merged, error, sizeof error) != 0)
+        fail(self, error);
+    cJSON_Delete(merged);
+}
+
+/* What was found, for the terminal. */
+static void show_summary(running *self, FILE *out)
+{
+    int colour = getenv("NO_COLOR") == NULL && isatty(fileno(out));
+    const char *folder = self->session->options->report;
+    kvc_report_model model = {0};
     kvc_text text = {0};
 
-    if (kvc_report_markdown(self->result, &text) == 0)
-        (void)write_text(self, "report.md", kvc_text_string(&text), text.length);
-    else
-        self->internal = 1;
+    if (kvc_report_model_make(self->result, &model) == 0 && kvc_report_summary(&model, colour, &text) == 0) {
+        (void)fputs(kvc_text_string(&text), out);
+        if (folder != NULL && !self->internal)
+            (void)fprintf(out, "report: %s/report.html (and report.md, report.sarif, junit.xml, badge.svg, result.json, cases/)\n",
+                          folder);
+        if (fflush(out) != 0)
+            self->internal = 1;
+    }
     kvc_text_free(&text);
-    if (kvc_report_html(self->result, &text) == 0)
-        (void)write_text(self, "report.html", kvc_text_string(&text), text.length);
-    else
-        self->internal = 1;
-    kvc_text_free(&text);
+    kvc_report_model_free(&model);
 }
 
 /* Of the result to go on with nothing is lost, also when this run was stopped before it came to it. */
@@ -574,10 +549,7 @@ static void finish(running *self)
 {
     const kvc_options *options = self->session->options;
     char error[640] = "";
-    kvc_text text = {0};
     int to_output = options->json != NULL && strcmp(options->json, "-") == 0;
-    FILE *out = to_output ? stderr : stdout;
-    int colour = getenv("NO_COLOR") == NULL && isatty(fileno(out));
 
     kvc_progress_clear(&self->progress);
     keep_earlier(self);
@@ -588,21 +560,14 @@ static void finish(running *self)
     }
     if (options->report != NULL) {
         sweep(self);
-        write_json(self);
         write_reports(self);
     }
     if (options->json != NULL && kvc_result_write_file(options->json, self->result, error, sizeof error) != 0) {
         kvc_complain(error);
         self->internal = 1;
     }
-    if (!options->quiet && kvc_report_summary(self->result, colour, &text) == 0) {
-        (void)fputs(kvc_text_string(&text), out);
-        if (options->report != NULL && !self->internal)
-            (void)fprintf(out, "report: %s/report.html (and report.md, result.json, cases/)\n", options->report);
-        if (fflush(out) != 0)
-            self->internal = 1;
-    }
-    kvc_text_free(&text);
+    if (!options->quiet)
+        show_summary(self, to_output ? stderr : stdout);
 }
 
 /* Reads the result to go on with, if there is one. */
@@ -626,35 +591,33 @@ int kvc_command_run(const kvc_session *session)
 {
     const kvc_options *options = session->options;
     running self = {.session = session};
+    char error[640];
     int status = 0;
 
     if (options->contract != NULL && kvc_catalogue_contract_by_id(session->catalogue, options->contract) == NULL) {
-        kvc_error error;
-        kvc_error_set(&error, "--contract \"%.60s\": no such contract; kvconform list contracts shows them",
+        kvc_error reason;
+        kvc_error_set(&reason, "--contract \"%.60s\": no such contract; kvconform list contracts shows them",
                       options->contract);
-        kvc_complain(error.text);
+        kvc_complain(reason.text);
         return KVC_EXIT_USAGE;
     }
     /* Bad targets are told before anything runs. */
     for (int at = 0; at < options->words; at++) {
         kvc_target *target = malloc(sizeof *target);
-        kvc_error error = {""};
+        kvc_error reason = {""};
         kvc_target_result parsed =
-            target != NULL ? kvc_target_parse(options->word[at], options, target, &error) : KVC_TARGET_NOT_RUN;
+            target != NULL ? kvc_target_parse(options->word[at], options, target, &reason) : KVC_TARGET_NOT_RUN;
         free(target);
         if (parsed != KVC_TARGET_READY) {
-            kvc_complain(error.text[0] != '\0' ? error.text : "not enough memory");
+            kvc_complain(reason.text[0] != '\0' ? reason.text : "not enough memory");
             return parsed == KVC_TARGET_BAD ? KVC_EXIT_USAGE : KVC_EXIT_INTERNAL;
         }
     }
     if (options->json != NULL && !check_json(options->json))
         return KVC_EXIT_USAGE;
-    if (options->report != NULL) {
-        char cases[4096];
-        int length = snprintf(cases, sizeof cases, "%s/cases", options->report);
-        if (length < 0 || (size_t)length >= sizeof cases || !make_folder(&self, options->report) ||
-            !make_folder(&self, cases))
-            return KVC_EXIT_USAGE;
+    if (options->report != NULL && kvc_report_folder_make(options->report, error, sizeof error) != 0) {
+        kvc_complain(error);
+        return KVC_EXIT_USAGE;
     }
     if (options->resume && !read_earlier(&self))
         return KVC_EXIT_USAGE;

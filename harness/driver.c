@@ -7,6 +7,11 @@ kvc_drive kvc_driver_hello(kvc_driver *driver, cJSON **hello, kvc_error *error)
     return driver->table->hello(driver, hello, error);
 }
 
+const cJSON *kvc_hello_location(const cJSON *hello, const char *variant)
+{
+    return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(hello, "locations"), variant);
+}
+
 const char **kvc_hello_variants(const cJSON *hello)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(hello, "variants");

@@ -52,6 +52,8 @@ struct kvc_driver {
 kvc_drive kvc_driver_hello(kvc_driver *driver, cJSON **hello, kvc_error *error);
 /* The names of its variants, NULL-ended; they point into `hello`, the list is the caller's to free. NULL when memory is short. */
 const char **kvc_hello_variants(const cJSON *hello);
+/* Where the class of a variant is written, `{"file": ..., "line": ...}`; it belongs to `hello`. NULL when the adapter did not say. */
+const cJSON *kvc_hello_location(const cJSON *hello, const char *variant);
 /* Begins a batch. Up to KVC_BATCHES_IN_FLIGHT may be submitted before they are collected, in order. */
 enum { KVC_BATCHES_IN_FLIGHT = 2 };
 kvc_drive kvc_driver_submit(kvc_driver *driver, const kvc_batch *batch, kvc_error *error);

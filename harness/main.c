@@ -57,6 +57,9 @@ static int run_verb(const kvc_options *options, int argc, char **argv)
     char data[4096];
     int status;
 
+    /* Needs nothing but the results. */
+    if (options->verb == KVC_VERB_REPORT)
+        return kvc_command_report(&session);
     if (!kvc_data_find(data, sizeof data, &error)) {
         kvc_complain(error.text);
         return KVC_EXIT_USAGE;
@@ -81,6 +84,7 @@ static int run_verb(const kvc_options *options, int argc, char **argv)
     case KVC_VERB_LIST:
         status = kvc_command_list(&session);
         break;
+    case KVC_VERB_REPORT:
     case KVC_VERB_HELP:
     case KVC_VERB_VERSION:
     default:

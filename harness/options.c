@@ -15,6 +15,7 @@ static const char help_text[] =
     "usage: kvconform run TARGET... [OPTION...]      drive caches through sequences and report what breaks\n"
     "       kvconform replay CASE.json|DIR... [OPTION...]\n"
     "                                                run single cases again, or all in a folder\n"
+    "       kvconform report RESULT.json... -o DIR   merge results, and write reports of them\n"
     "       kvconform smoke TARGET                   judge an adapter before its subject\n"
     "       kvconform list targets|variants|laws|contracts|faults\n"
     "       kvconform --help | --version\n"
@@ -32,7 +33,9 @@ static const char help_text[] =
     "  --profile hostile | assisted\n"
     "                          anything a caller may do, or only what assisted decoding does (hostile)\n"
     "  --jobs N                worker processes (number of processors, at most 8)\n"
-    "  --report DIR            write result.json, report.md, report.html and the minimal cases to DIR\n"
+    "  --report DIR            write to DIR: result.json, report.html, report.md, report.sarif, junit.xml, badge.svg, and the\n"
+    "                          minimal cases with their scripts\n"
+    "  -o DIR                  report: the same of all results together, with merged.json\n"
     "  --json FILE             write the result, - for standard output\n"
     "  --python PATH           run the subject in this interpreter, with the version or checkout it has\n"
     "  --contract ID           judge by this contract instead of the version's own\n"
@@ -52,6 +55,7 @@ static const char help_text[] =
     "  kvconform run transformers@5.24.0:DynamicSlidingWindowLayer --report out\n"
     "  kvconform run transformers --python .venv/bin/python --profile assisted --budget 30s\n"
     "  kvconform replay out/cases --target transformers@5.14.1\n"
+    "  kvconform report old/result.json new/result.json -o both\n"
     "  kvconform run exec:./my_adapter --variant 'MyCache*'\n"
     "\n"
     "Environment: KVCONFORM_DATA (specs, contracts, adapters), KVCONFORM_CACHE (environments), NO_COLOR, PYTHONPATH\n";
@@ -145,7 +149,7 @@ static int set_option(const char *name, const char *value, kvc_options *options,
     }
     if (strcmp(name, "--timeout") == 0)
         return read_seconds(value, &options->timeout_ms, error);
-    if (strcmp(name, "--report") == 0)
+    if (strcmp(name, "--report") == 0 || strcmp(name, "-o") == 0)
         options->report = value;
     else if (strcmp(name, "--json") == 0)
         options->json = value;
@@ -167,7 +171,7 @@ static int read_verb(const char *word, kvc_options *options, kvc_error *error)
     static const struct {
         const char *word;
         kvc_verb verb;
-    } verbs[] = {{"run", KVC_VERB_RUN},       {"replay", KVC_VERB_REPLAY}, {"smoke", KVC_VERB_SMOKE},
+    } verbs[] = {{"run", KVC_VERB_RUN},       {"replay", KVC_VERB_REPLAY}, {"report", KVC_VERB_REPORT}, {"smoke", KVC_VERB_SMOKE},
                  {"list", KVC_VERB_LIST},     {"help", KVC_VERB_HELP},     {"--help", KVC_VERB_HELP},
                  {"-h", KVC_VERB_HELP},       {"--version", KVC_VERB_VERSION}};
 
@@ -177,7 +181,7 @@ static int read_verb(const char *word, kvc_options *options, kvc_error *error)
             return 1;
         }
     }
-    kvc_error_set(error, "\"%.60s\": expected run, replay, smoke or list; kvconform --help has examples", word);
+    kvc_error_set(error, "\"%.60s\": expected run, replay, report, smoke or list; kvconform --help has examples", word);
     return 0;
 }
 
@@ -226,6 +230,12 @@ static int check_words(const kvc_options *options, kvc_error *error)
         else if (options->json != NULL || options->report != NULL)
             kvc_error_set(error, "replay: writes no files; leave out --json and --report");
         return options->words > 0 && options->json == NULL && options->report == NULL;
+    case KVC_VERB_REPORT:
+        if (options->words == 0)
+            kvc_error_set(error, "report: expected results, such as the result.json that kvconform run --report writes");
+        else if (options->report == NULL)
+            kvc_error_set(error, "report: expected -o DIR, the folder to write to");
+        return options->words > 0 && options->report != NULL;
     case KVC_VERB_SMOKE:
         if (options->words != 1)
             kvc_error_set(error, "smoke: expected one target, such as exec:./my_adapter");
@@ -250,7 +260,7 @@ int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *er
     options->sequences = KVC_BUDGET_STANDARD;
     options->jobs = processors < 1 ? 1 : processors > JOBS_STANDARD_MAX ? JOBS_STANDARD_MAX : (int)processors;
     if (argc < 2) {
-        kvc_error_set(error, "expected run, replay, smoke or list; kvconform --help has examples");
+        kvc_error_set(error, "expected run, replay, report, smoke or list; kvconform --help has examples");
         return 0;
     }
     options->word = calloc((size_t)argc, sizeof *options->word);

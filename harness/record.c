@@ -316,6 +316,8 @@ cJSON *kvc_record_add(cJSON *result, const kvc_record_run *run, const kvc_record
     cJSON_AddBoolToObject(entry, "assumed", run->assumed);
     cJSON_AddItemToObject(entry, "environment",
                           run->environment != NULL ? cJSON_Duplicate(run->environment, 1) : cJSON_CreateObject());
+    if (run->location != NULL)
+        cJSON_AddItemToObject(entry, "location", cJSON_Duplicate(run->location, 1));
     cJSON_AddStringToObject(entry, "status", run->status);
     cJSON_AddStringToObject(entry, "reason", run->reason != NULL ? run->reason : "");
     cJSON_AddNumberToObject(entry, "sequences", (double)exploration->sequences);

@@ -25,6 +25,7 @@ typedef struct kvc_record_run {
     const cJSON *environment; /* from the hello; NULL: none */
     const char *status;
     const char *reason; /* NULL: none */
+    const cJSON *location; /* of the class, from the hello; NULL: not told */
 } kvc_record_run;
 
 /* What was explored of it. */

@@ -174,6 +174,33 @@ int kvc_reply_parse(char *line, size_t length, int64_t id, cJSON **out, char **r
     return 0;
 }
 
+/* Where classes are written: paths inside the folder of the subject's packages, and lines. */
+static int check_locations(const cJSON *json, kvc_error *error)
+{
+    const cJSON *locations = cJSON_GetObjectItemCaseSensitive(json, "locations");
+    const cJSON *item;
+    char file[201];
+    int64_t line;
+
+    if (locations == NULL)
+        return 1;
+    if (!cJSON_IsObject(locations)) {
+        kvc_error_set(error, "%s: field \"locations\": expected an object", where);
+        return 0;
+    }
+    cJSON_ArrayForEach(item, locations) {
+        if (!kvc_json_text(item, where, "file", file, sizeof file, error) ||
+            !kvc_json_integer(cJSON_GetObjectItemCaseSensitive(item, "line"), where, "line", 1, INT32_MAX, &line, error))
+            return 0;
+        if (file[0] == '\0' || file[0] == '/' || strstr(file, "..") != NULL) {
+            kvc_error_set(error, "%s: field \"locations\": \"%.60s\": expected a path below the folder of packages", where,
+                          file);
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* Plain, short, all different. */
 static int check_names(const cJSON *list, const char *field, kvc_error *error)
 {
@@ -225,7 +252,7 @@ int kvc_reply_check_hello(const cJSON *json, kvc_error *error)
             return 0;
         }
     }
-    return 1;
+    return check_locations(json, error);
 }
 
 int kvc_reply_offers(const cJSON *hello, const char *request)

@@ -13,8 +13,8 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* Removes a file that holds just these bytes. A link is left alone, whatever it leads to. */
-static void remove_same(const char *path, const char *bytes)
+/* Removes a file that holds just these bytes and `end`. A link is left alone, whatever it leads to. */
+static void remove_same(const char *path, const char *bytes, const char *end)
 {
     size_t size = strlen(bytes);
     struct stat status;
@@ -22,9 +22,10 @@ static void remove_same(const char *path, const char *bytes)
     size_t length = 0;
     kvc_error ignored;
 
-    if (lstat(path, &status) != 0 || !S_ISREG(status.st_mode) || (uint64_t)status.st_size != size)
+    if (lstat(path, &status) != 0 || !S_ISREG(status.st_mode) || (uint64_t)status.st_size != size + strlen(end))
         return;
-    if (kvc_file_read(path, size, &held, &length, &ignored) && length == size && memcmp(held, bytes, size) == 0)
+    if (kvc_file_read(path, size + strlen(end), &held, &length, &ignored) && length == size + strlen(end) &&
+        memcmp(held, bytes, size) == 0 && memcmp(held + size, end, strlen(end)) == 0)
         (void)unlink(path);
     free(held);
 }
@@ -48,22 +49,22 @@ static void remove_finding(const char *folder, const cJSON *finding)
         return;
     text = cJSON_Print(item);
     if (text != NULL)
-        remove_same(path, text);
+        remove_same(path, text, "\n");
     cJSON_free(text);
     if (cJSON_IsString(script) && script->valuestring[0] != '\0') {
         memcpy(path + length - 4, "py", 3);
-        remove_same(path, script->valuestring);
+        remove_same(path, script->valuestring, "");
     }
 }
 
-void kvc_report_folder_sweep(const char *folder)
+void kvc_report_folder_sweep(const char *folder, const char *document)
 {
     char path[PATH_SIZE];
     cJSON *result = NULL;
     const cJSON *run;
     const cJSON *finding;
     kvc_error ignored;
-    int length = snprintf(path, sizeof path, "%s/result.json", folder);
+    int length = snprintf(path, sizeof path, "%s/%s", folder, document);
 
     /* A result that was cut short lists what was written before. */
     if (length < 0 || (size_t)length >= sizeof path || !kvc_json_read_file(path, KVC_RESULT_BYTES_MAX, &result, &ignored))

@@ -5,9 +5,9 @@
 #define KVC_HARNESS_REPORT_FOLDER_H
 
 /*
- * Removes the cases and scripts of an earlier run, lest they be taken for those of the next: files that the folder's result.json
- * lists and that still are, byte for byte, what was written for it. Everything else stays.
+ * Removes the cases and scripts of an earlier run, lest they be taken for those of the next: files that the folder's `document`,
+ * result.json or merged.json, lists and that still are, byte for byte, what was written for it. Everything else stays.
  */
-void kvc_report_folder_sweep(const char *folder);
+void kvc_report_folder_sweep(const char *folder, const char *document);
 
 #endif

@@ -55,7 +55,7 @@ static int is_hidden(uint32_t code)
     } hidden[] = {
         {0x00, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},     {0x34F, 0x34F},     {0x61C, 0x61C},     {0x115F, 0x1160},
         {0x17B4, 0x17B5}, {0x180B, 0x180F}, {0x200B, 0x200F}, {0x2028, 0x202E},   {0x2060, 0x206F},   {0x3164, 0x3164},
-        {0xFEFF, 0xFEFF}, {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFFB}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF},
+        {0xFEFF, 0xFEFF}, {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFFB},   {0xFFFE, 0xFFFF}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF},
     };
     for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++) {
         if (code >= hidden[i].first && code <= hidden[i].last) {
@@ -98,7 +98,16 @@ static int add_visible(kvc_text *text, kvc_character character, kvc_lines lines)
 
 void kvc_text_add_html(kvc_text *text, const char *string, kvc_lines lines)
 {
+    kvc_text_add_html_short(text, string, lines, SIZE_MAX);
+}
+
+void kvc_text_add_html_short(kvc_text *text, const char *string, kvc_lines lines, size_t most)
+{
     for (const char *at = string; at != NULL && *at != '\0';) {
+        if ((size_t)(at - string) >= most) {
+            kvc_text_add(text, "…");
+            return;
+        }
         kvc_character character = next_character(at);
         if (!add_visible(text, character, lines)) {
             switch (character.code) {
@@ -158,6 +167,21 @@ void kvc_text_add_markdown(kvc_text *text, const char *string)
     }
     text->failed |= visible.failed;
     kvc_text_free(&visible);
+}
+
+void kvc_text_add_markdown_html(kvc_text *text, const char *string, size_t most)
+{
+    kvc_text escaped = {0};
+    kvc_text_add_html_short(&escaped, string, KVC_LINES_SHOW, most);
+    for (const char *at = kvc_text_string(&escaped); *at != '\0'; at++) {
+        kvc_text_add_char(text, *at, 1);
+        /* The sign of an entity is not the beginning of a name. */
+        if ((*at == '@' || (*at == '#' && (at == escaped.data || at[-1] != '&'))) && is_word((unsigned char)at[1])) {
+            kvc_text_add(text, "<!-- -->");
+        }
+    }
+    text->failed |= escaped.failed;
+    kvc_text_free(&escaped);
 }
 
 /* Length of the longest run of backticks. */

@@ -4,14 +4,27 @@
 #ifndef KVC_REPORTS_HTML_INTERNAL_H
 #define KVC_REPORTS_HTML_INTERNAL_H
 
+#include "reports/lanes.h"
 #include "reports/model.h"
-#include "reports/text.h"
+
+/* Bounds that keep the page quick, whatever is in the result. */
+enum {
+    KVC_HTML_TEXT_MAX = 2000,            /* bytes of one foreign text */
+    KVC_HTML_SCRIPT_MAX = 64 * 1024,     /* bytes of a script */
+    KVC_HTML_CARDS_MAX = 300,            /* findings that are drawn */
+    KVC_HTML_LISTED_MAX = 2000,          /* findings beyond them that are listed */
+    KVC_HTML_ROWS_MAX = 1000,            /* rows of a table */
+    KVC_HTML_COLUMNS_MAX = 60,           /* versions of a subject in a table: the newest */
+    KVC_HTML_CARDS_BYTES = 6 << 20,      /* size of the page after which no more findings are drawn, */
+    KVC_HTML_LISTED_BYTES = 7 << 20,     /* none is listed, */
+    KVC_HTML_COVERAGE_BYTES = 10 << 20   /* and no coverage is shown */
+};
 
 /* The style sheet, a NULL-ended list of parts, and the hash of all as the content security policy names it: `sha256-...`. */
 extern const char *const kvc_html_style[];
 extern const char kvc_html_style_hash[];
 
-/* Foreign text on one line. */
+/* Foreign text on one line, cut where it is long. */
 void kvc_html_add(kvc_text *out, const char *string);
 /* The same for the name of a class, which may be broken before its capitals. */
 void kvc_html_add_name(kvc_text *out, const char *name);
@@ -19,10 +32,28 @@ void kvc_html_add_name(kvc_text *out, const char *name);
 void kvc_html_add_text(kvc_text *out, kvc_text *plain);
 /* Between <code> and </code>. */
 void kvc_html_add_code(kvc_text *out, const char *string);
+/* A token, value or list of a result. */
+void kvc_html_add_value(kvc_text *out, const cJSON *value);
+/* The name of the place where a finding is: `finding-CLAMP-c918cc39`. It stays the same in every report. */
+void kvc_html_add_anchor(kvc_text *out, const kvc_report_model *model, size_t cause);
+/* Opens and closes what scrolls sideways when it is wide; `label` is escaped already. */
+void kvc_html_open_scroll(kvc_text *out, const char *label);
+void kvc_html_close_scroll(kvc_text *out);
 
-/* One finding: an article with everything about it. `finding` is the first of its cause. */
-void kvc_html_add_finding(kvc_text *out, const kvc_report_model *model, size_t finding);
-/* The lanes of a finding. Returns 0, or -1 without memory. */
-int kvc_html_add_lanes(kvc_text *out, const cJSON *finding);
+/* 1 if the version has a column in the tables of its subject. */
+int kvc_html_is_column(const kvc_report_model *model, size_t version, size_t subject);
+
+/* Sections. */
+void kvc_html_add_matrices(kvc_text *out, const kvc_report_model *model);
+void kvc_html_add_laws(kvc_text *out, const kvc_report_model *model);
+void kvc_html_add_findings(kvc_text *out, const kvc_report_model *model);
+void kvc_html_add_not_run(kvc_text *out, const kvc_report_model *model);
+void kvc_html_add_coverage(kvc_text *out, const kvc_report_model *model);
+void kvc_html_add_provenance(kvc_text *out, const kvc_report_model *model);
+
+/* The tensors of a finding: what goes wrong first in a few words, all drawn, and as tables. */
+void kvc_html_add_lane_words(kvc_text *out, const kvc_lanes *lanes);
+void kvc_html_add_lanes(kvc_text *out, const kvc_lanes *lanes);
+void kvc_html_add_lane_tables(kvc_text *out, const kvc_lanes *lanes);
 
 #endif

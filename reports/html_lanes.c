@@ -1,33 +1,32 @@
+/*
+ * The tensors of a finding: drawn as lanes of tokens, oldest left, and the same as tables.
+ */
 #include <string.h>
 
 #include "reports/html_internal.h"
-#include "reports/lanes.h"
+#include "reports/words.h"
 
-/* Marks below a lane, with the word that a reader hears who does not see them. */
+enum { DRAWN_MAX = 4, WORDS_CELLS_MAX = 8 };
+
+/* Marks below a lane, with the word for them. */
 static const struct {
     const char *glyph, *word;
 } marks[] = {
-    [KVC_CELL_SAME] = {"", ""},
-    [KVC_CELL_FREE] = {"", ""},
-    [KVC_CELL_OTHER] = {"≠", "other token"},
-    [KVC_CELL_MISSING] = {"−", "missing"},
-    [KVC_CELL_EXTRA] = {"+", "too many"},
-    [KVC_CELL_GAP] = {"", ""},
+    [KVC_CELL_SAME] = {"", "same"},      [KVC_CELL_FREE] = {"", "may be anything"}, [KVC_CELL_OTHER] = {"≠", "another token"},
+    [KVC_CELL_MISSING] = {"−", "missing"}, [KVC_CELL_EXTRA] = {"+", "too many"},      [KVC_CELL_GAP] = {"⋯", ""},
 };
 
-static void add_token(kvc_text *out, const cJSON *token)
+static int is_wrong(const kvc_cell *cell)
 {
-    kvc_text plain = {0};
-    kvc_model_add_value(&plain, token);
-    kvc_html_add_text(out, &plain);
+    return cell->kind == KVC_CELL_OTHER || cell->kind == KVC_CELL_MISSING || cell->kind == KVC_CELL_EXTRA;
 }
 
 static void add_names(kvc_text *out, const kvc_lane *lane)
 {
-    for (size_t i = 0; i < lane->name_count; i++) {
+    for (size_t i = 0; i < lane->name_count && i < 40; i++) {
         const kvc_lane_name *name = &lane->names[i];
         if (i == 0 || strcmp(name->tensor, lane->names[i - 1].tensor) != 0) {
-            kvc_text_add(out, i == 0 ? "" : "; ");
+            kvc_text_add(out, i == 0 ? "" : ", ");
             kvc_html_add_code(out, name->tensor);
             if (name->rows > 1) {
                 kvc_text_add_format(out, " row %zu", name->row);
@@ -36,157 +35,221 @@ static void add_names(kvc_text *out, const kvc_lane *lane)
             kvc_text_add_format(out, ", %zu", name->row);
         }
     }
+    if (lane->name_count > 40) {
+        kvc_text_add_format(out, " and %zu more", lane->name_count - 40);
+    }
 }
 
-/* One row of cells: `observed` 0 for the tokens expected, 1 for those observed. */
-static void add_tokens(kvc_text *out, const kvc_lane *lane, int observed)
+/* What stands in a cell of the row of expected or observed tokens. */
+static void add_token(kvc_text *out, const kvc_cell *cell, int observed)
 {
-    kvc_text_add_format(out, "<tr><th scope=\"row\">%s</th>", observed ? "observed" : "expected");
-    for (size_t i = 0; i < lane->cell_count; i++) {
-        const kvc_lane_cell *cell = &lane->cells[i];
-        const cJSON *token = observed ? cell->observed : cell->expected;
-        if (cell->kind == KVC_CELL_GAP) {
-            kvc_text_add(out, "<td class=\"gap\">⋯</td>");
-            continue;
-        }
-        int wrong = observed && cell->kind >= KVC_CELL_OTHER;
-        int first = wrong && cell->position == lane->first.position;
-        int is_long = cJSON_IsString(token) && strlen(token->valuestring) > 16;
-        kvc_text_add_format(out, "<td class=\"%s%s%s%s\">", token == NULL ? "none " : "", wrong ? "wrong " : "",
-                            first ? "first " : "", is_long ? "long" : "");
-        if (token == NULL) {
-            kvc_text_add(out, "∅<span class=\"hidden\">nothing</span>");
-        } else if (!observed && cell->kind == KVC_CELL_FREE) {
-            kvc_text_add(out, "any");
-        } else {
-            add_token(out, token);
-        }
-        kvc_text_add(out, "</td>");
+    const cJSON *token = observed ? cell->observed : cell->expected;
+    if (cell->kind == KVC_CELL_GAP) {
+        kvc_text_add(out, "⋯");
+    } else if (token == NULL) {
+        kvc_text_add(out, "∅");
+    } else if (!observed && cell->kind == KVC_CELL_FREE) {
+        kvc_text_add(out, "any");
+    } else {
+        kvc_html_add_value(out, token);
     }
-    kvc_text_add(out, "</tr>\n");
-}
-
-static void add_marks(kvc_text *out, const kvc_lane *lane)
-{
-    kvc_text_add(out, "<tr class=\"marks\"><th scope=\"row\">difference</th>");
-    for (size_t i = 0; i < lane->cell_count; i++) {
-        const kvc_lane_cell *cell = &lane->cells[i];
-        int wrong = cell->kind >= KVC_CELL_OTHER && cell->kind != KVC_CELL_GAP;
-        kvc_text_add(out, "<td>");
-        if (cell->kind == KVC_CELL_GAP && cell->wrong > 0) {
-            kvc_text_add_format(out, "%zu wrong", cell->wrong);
-        } else if (wrong) {
-            kvc_text_add_format(out, "%s<span class=\"hidden\">%s</span>", marks[cell->kind].glyph, marks[cell->kind].word);
-            if (cell->position == lane->first.position) {
-                kvc_text_add(out, "<br>▲<span class=\"hidden\">first wrong cell</span>");
-            }
-        }
-        kvc_text_add(out, "</td>");
-    }
-    kvc_text_add(out, "</tr>\n");
 }
 
 /* What is wrong first, in words. */
 static void add_first(kvc_text *out, const kvc_lane *lane)
 {
-    const kvc_lane_cell *first = &lane->first;
-    kvc_text_add_format(out, "<p><span class=\"bad\">▲</span> First wrong cell at position %zu: ", first->position);
+    const kvc_cell *first = &lane->first;
+    kvc_text_add_format(out, "at position %zu ", first->position);
     if (first->kind == KVC_CELL_EXTRA) {
-        kvc_text_add(out, "token <code>");
-        add_token(out, first->observed);
-        kvc_text_add(out, "</code> is there, nothing should be.");
+        kvc_text_add(out, "token <b>");
+        add_token(out, first, 1);
+        kvc_text_add(out, "</b> is there, nothing should be");
     } else if (first->kind == KVC_CELL_MISSING) {
-        kvc_text_add(out, "token <code>");
-        add_token(out, first->expected);
-        kvc_text_add(out, "</code> is missing.");
+        kvc_text_add(out, "token <b>");
+        add_token(out, first, 0);
+        kvc_text_add(out, "</b> is missing");
     } else {
-        kvc_text_add(out, "token <code>");
-        add_token(out, first->observed);
-        kvc_text_add(out, "</code> instead of <code>");
-        add_token(out, first->expected);
-        kvc_text_add(out, "</code>.");
+        kvc_text_add(out, "stands <b>");
+        add_token(out, first, 1);
+        kvc_text_add(out, "</b> instead of <b>");
+        add_token(out, first, 0);
+        kvc_text_add(out, "</b>");
     }
-    if (lane->wrong > 1) {
-        kvc_text_add_format(out, " %zu cells are wrong.", lane->wrong);
+}
+
+/* One row of a drawn lane: 0 expected, 1 observed, 2 difference. */
+static void add_row(kvc_text *out, const kvc_lane *lane, int line)
+{
+    static const char *const heads[] = {"expected", "observed", "difference"};
+    kvc_text_add_format(out, "<span class=\"line%s\"><span class=\"name\">%s</span>", line == 2 ? " marks" : "", heads[line]);
+    for (size_t i = 0; i < lane->cell_count; i++) {
+        const kvc_cell *cell = &lane->cells[i];
+        int wrong = is_wrong(cell);
+        int first = wrong && cell->position == lane->first.position;
+        if (line == 2 && cell->kind == KVC_CELL_GAP && cell->wrong > 0) {
+            kvc_text_add_format(out, "<span>%zu wrong</span>", cell->wrong);
+        } else if (line == 2) {
+            kvc_text_add_format(out, "<span>%s%s</span>", wrong ? marks[cell->kind].glyph : "", first ? " ▲" : "");
+        } else {
+            const cJSON *token = line == 1 ? cell->observed : cell->expected;
+            const char *style = cell->kind == KVC_CELL_GAP ? "gap" : token == NULL ? "none" : "token";
+            kvc_text_add_format(out, "<span class=\"%s%s%s%s\">", style, line == 1 && wrong ? " wrong" : "",
+                                line == 1 && first ? " first" : "",
+                                cJSON_IsString(token) && strlen(token->valuestring) > 16 ? " long" : "");
+            add_token(out, cell, line);
+            kvc_text_add(out, "</span>");
+        }
     }
-    kvc_text_add(out, "</p>\n");
+    kvc_text_add(out, "</span>");
+}
+
+/* The same for those who do not see it. */
+static void add_description(kvc_text *out, const kvc_lane *lane)
+{
+    kvc_html_add(out, lane->names[0].tensor);
+    for (int observed = 0; observed < 2; observed++) {
+        kvc_text_add(out, observed ? "; observed" : ": expected");
+        for (size_t i = 0; i < lane->cell_count; i++) {
+            kvc_text_add(out, i > 0 ? ", " : " ");
+            if (lane->cells[i].kind == KVC_CELL_GAP) {
+                kvc_text_add_format(out, "%zu more", lane->cells[i].count);
+            } else if ((observed ? lane->cells[i].observed : lane->cells[i].expected) == NULL) {
+                kvc_text_add(out, "nothing");
+            } else {
+                add_token(out, &lane->cells[i], observed);
+            }
+        }
+    }
+    kvc_text_add_format(out, "; first wrong cell at position %zu: %s", lane->first.position, marks[lane->first.kind].word);
 }
 
 static void add_wrong_lane(kvc_text *out, const kvc_lane *lane)
 {
+    kvc_text label = {0};
     kvc_text_add(out, "<figure><figcaption>");
     add_names(out, lane);
+    kvc_text_add(out, ": ");
+    add_first(out, lane);
     kvc_text_add(out, " <span class=\"soft\">– ");
-    kvc_model_add_plural(out, lane->expected_length, "token", "tokens");
+    kvc_words_add_plural(out, lane->expected_length, "token", "tokens");
     kvc_text_add_format(out, " expected, %zu observed%s</span></figcaption>\n", lane->observed_length,
                         lane->newest ? ", aligned at the newest" : "");
-    kvc_text_add(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tokens of ");
-    kvc_html_add(out, lane->names[0].tensor);
-    kvc_text_add(out, "\"><table class=\"cells\">\n<caption class=\"hidden\">Expected and observed tokens of ");
-    kvc_html_add(out, lane->names[0].tensor);
-    kvc_text_add(out, "</caption>\n<thead><tr><th scope=\"row\">position</th>");
+    kvc_text_add(&label, "Tokens of ");
+    kvc_html_add(&label, lane->names[0].tensor);
+    kvc_html_open_scroll(out, kvc_text_string(&label));
+    kvc_text_add(out, "<div class=\"lane\" role=\"img\" aria-label=\"");
+    add_description(out, lane);
+    kvc_text_add(out, "\"><span class=\"line heads\"><span class=\"name\">position</span>");
     for (size_t i = 0; i < lane->cell_count; i++) {
-        const kvc_lane_cell *cell = &lane->cells[i];
+        const kvc_cell *cell = &lane->cells[i];
+        kvc_text_add_format(out, "<span>%zu", cell->position);
         if (cell->kind == KVC_CELL_GAP) {
-            kvc_text_add_format(out, "<th scope=\"col\">%zu–%zu</th>", cell->position, cell->position + cell->count - 1);
-        } else {
-            kvc_text_add_format(out, "<th scope=\"col\">%zu</th>", cell->position);
+            kvc_text_add_format(out, "–%zu", cell->position + cell->count - 1);
         }
+        kvc_text_add(out, "</span>");
     }
-    kvc_text_add(out, "</tr></thead>\n<tbody>\n");
-    add_tokens(out, lane, 0);
-    add_tokens(out, lane, 1);
-    add_marks(out, lane);
-    kvc_text_add(out, "</tbody></table></div>\n");
-    add_first(out, lane);
+    kvc_text_add(out, "</span>");
+    for (int line = 0; line < 3; line++) {
+        add_row(out, lane, line);
+    }
+    kvc_text_add(out, "</div>");
+    kvc_html_close_scroll(out);
     kvc_text_add(out, "</figure>\n");
+    out->failed |= label.failed;
+    kvc_text_free(&label);
 }
 
 /* A lane with nothing wrong, in one line. */
 static void add_good_lane(kvc_text *out, const kvc_lane *lane)
 {
-    kvc_text_add(out, "<p><span class=\"good glyph\">✓</span> As expected: ");
+    kvc_text_add(out, "<p class=\"fine\"><span class=\"good\">✓</span> as expected: ");
     add_names(out, lane);
-    kvc_text_add(out, " holds ");
-    if (lane->expected_length == 0) {
-        kvc_text_add(out, "no token");
-    }
+    kvc_text_add(out, lane->expected_length == 0 ? ", empty" : " ");
     for (size_t i = 0; i < lane->cell_count; i++) {
-        const kvc_lane_cell *cell = &lane->cells[i];
         kvc_text_add(out, i == 0 ? "<code>" : " ");
-        if (cell->kind == KVC_CELL_GAP) {
-            kvc_text_add(out, "⋯");
-        } else if (cell->kind == KVC_CELL_FREE) {
-            kvc_text_add(out, "any");
-        } else {
-            add_token(out, cell->expected);
-        }
+        add_token(out, &lane->cells[i], 0);
         kvc_text_add(out, i + 1 == lane->cell_count ? "</code>" : "");
     }
     kvc_text_add(out, "</p>\n");
 }
 
-int kvc_html_add_lanes(kvc_text *out, const cJSON *finding)
+void kvc_html_add_lanes(kvc_text *out, const kvc_lanes *lanes)
 {
-    kvc_lanes lanes = {0};
-    int result = kvc_lanes_make(finding, &lanes);
-    if (result == 0 && lanes.count > 0) {
-        kvc_text_add(out, "<h4>Tokens in each tensor after that op</h4>\n");
-        if (lanes.wrong > 0) {
-            kvc_text_add(out, "<p class=\"soft\">Oldest token left. ≠ another token, + a token too many, − a token "
-                              "missing, ▲ the first wrong cell.</p>\n");
-        }
-        for (size_t i = 0; i < lanes.count; i++) {
-            if (i < lanes.wrong) {
-                add_wrong_lane(out, &lanes.lane[i]);
-            } else {
-                add_good_lane(out, &lanes.lane[i]);
-            }
-        }
-        if (lanes.left_out > 0) {
-            kvc_text_add_format(out, "<p>%zu more tensor rows are not drawn.</p>\n", lanes.left_out);
-        }
+    for (size_t i = 0; i < lanes->wrong && i < DRAWN_MAX; i++) {
+        add_wrong_lane(out, &lanes->lane[i]);
     }
-    kvc_lanes_free(&lanes);
-    return result;
+    if (lanes->wrong > DRAWN_MAX) {
+        kvc_text_add_format(out, "<p class=\"soft\">%zu more tensors or rows are wrong too.</p>\n", lanes->wrong - DRAWN_MAX);
+    }
+    for (size_t i = lanes->wrong; i < lanes->count && i < lanes->wrong + DRAWN_MAX; i++) {
+        add_good_lane(out, &lanes->lane[i]);
+    }
+}
+
+/* Some cells of one row, with those from `from` on. */
+static void add_short_row(kvc_text *out, const kvc_lane *lane, size_t from, int observed)
+{
+    size_t to = from + WORDS_CELLS_MAX < lane->cell_count ? from + WORDS_CELLS_MAX : lane->cell_count;
+    kvc_text_add(out, observed ? " · observed <code>" : " expected <code>");
+    kvc_text_add(out, from > 0 ? "⋯ " : "");
+    for (size_t i = from; i < to; i++) {
+        int wrong = observed && is_wrong(&lane->cells[i]);
+        kvc_text_add(out, i > from ? " " : "");
+        kvc_text_add(out, wrong ? "<b class=\"bad\">" : "");
+        add_token(out, &lane->cells[i], observed);
+        kvc_text_add(out, wrong ? "</b>" : "");
+    }
+    kvc_text_add(out, to < lane->cell_count ? " ⋯</code>" : "</code>");
+}
+
+void kvc_html_add_lane_words(kvc_text *out, const kvc_lanes *lanes)
+{
+    const kvc_lane *lane = &lanes->lane[0];
+    size_t from = 0;
+    if (lanes->wrong == 0) {
+        return;
+    }
+    while (from < lane->cell_count && !is_wrong(&lane->cells[from])) {
+        from++;
+    }
+    from = from > WORDS_CELLS_MAX / 2 && lane->cell_count > WORDS_CELLS_MAX ? from - WORDS_CELLS_MAX / 2 : 0;
+    kvc_html_add_code(out, lane->names[0].tensor);
+    add_short_row(out, lane, from, 0);
+    add_short_row(out, lane, from, 1);
+}
+
+static void add_lane_table(kvc_text *out, const kvc_lane *lane)
+{
+    kvc_text_add(out, "<table class=\"positions\">\n<caption>Tokens of ");
+    add_names(out, lane);
+    kvc_text_add(out, "</caption>\n<thead><tr><th scope=\"col\">position</th><th scope=\"col\">expected</th><th scope=\"col\">"
+                      "observed</th><th scope=\"col\">difference</th></tr></thead>\n<tbody>\n");
+    for (size_t i = 0; i < lane->cell_count; i++) {
+        const kvc_cell *cell = &lane->cells[i];
+        int wrong = is_wrong(cell);
+        int first = wrong && cell->position == lane->first.position;
+        kvc_text_add_format(out, "<tr%s><th scope=\"row\">%zu", first ? " class=\"here\"" : "", cell->position);
+        if (cell->kind == KVC_CELL_GAP) {
+            kvc_text_add_format(out, "–%zu", cell->position + cell->count - 1);
+        }
+        kvc_text_add(out, "</th><td>");
+        add_token(out, cell, 0);
+        kvc_text_add(out, "</td><td>");
+        add_token(out, cell, 1);
+        kvc_text_add(out, "</td><td>");
+        if (cell->kind == KVC_CELL_GAP) {
+            kvc_text_add_format(out, "%zu wrong", cell->wrong);
+        } else {
+            kvc_text_add_format(out, "%s %s%s", marks[cell->kind].glyph, marks[cell->kind].word, first ? " (▲ first)" : "");
+        }
+        kvc_text_add(out, "</td></tr>\n");
+    }
+    kvc_text_add(out, "</tbody></table>\n");
+}
+
+void kvc_html_add_lane_tables(kvc_text *out, const kvc_lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->wrong && i < DRAWN_MAX; i++) {
+        add_lane_table(out, &lanes->lane[i]);
+    }
 }

@@ -1,6 +1,6 @@
 /*
- * The result of a run, `kvconform-result/1`: a JSON document, described in docs/result.md and
- * reports/schemas/kvconform-result-1.schema.json. Every report is made from one that passed kvc_result_check.
+ * The result of a run, `kvconform-result/1`, and several of them in one, `kvconform-merged/1`: JSON documents, described in
+ * docs/result.md and reports/schemas/kvconform-*.schema.json. Every report is made from one that passed kvc_result_check.
  *
  * All functions return 0, or -1 with one sentence in `error` that names the file or the field and what was expected.
  */
@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #define KVC_RESULT_SCHEMA "kvconform-result/1"
+#define KVC_MERGED_SCHEMA "kvconform-merged/1"
 #define KVC_RESULT_BYTES_MAX ((size_t)256 << 20) /* size of a file that is read */
 enum {
     KVC_RESULT_DEPTH_MAX = 64,         /* nesting of a file that is read */

@@ -2,6 +2,7 @@
  * The judge of result documents. Each check_* function looks at one part, returns 0, or -1 once `error` is written.
  */
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "reports/check_internal.h"
@@ -263,6 +264,29 @@ static int check_exhaustive(kvc_check *check, const cJSON *run)
     return 1;
 }
 
+/* Where the class is written: a path inside the subject, and a line. */
+static int check_location(kvc_check *check, const cJSON *run)
+{
+    const cJSON *location = NULL;
+    int found = kvc_check_field(check, run, "location", KVC_OPTIONAL, cJSON_Object, "an object", &location);
+    if (found < 1) {
+        return found;
+    }
+    size_t before = kvc_check_enter(check, ".location");
+    if (kvc_check_name(check, location, "file") < 0) {
+        return -1;
+    }
+    const char *file = cJSON_GetObjectItemCaseSensitive(location, "file")->valuestring;
+    if (file[0] == '/' || strstr(file, "..") != NULL) {
+        return kvc_check_fail(check, "file", "expected a path below the folder of the subject's packages");
+    }
+    if (!kvc_check_is_integer(cJSON_GetObjectItemCaseSensitive(location, "line"), 1, INT32_MAX)) {
+        return kvc_check_fail(check, "line", "expected a whole number from 1");
+    }
+    kvc_check_leave(check, before);
+    return 1;
+}
+
 static int check_run(kvc_check *check, const cJSON *run)
 {
     static const char *const statuses[] = {"conforms", "findings", "absent", "not covered", "not run", NULL};
@@ -288,7 +312,7 @@ static int check_run(kvc_check *check, const cJSON *run)
         kvc_check_table(check, run, "environment", KVC_REQUIRED, 0) < 0 ||
         kvc_check_string(check, run, "reason", KVC_REQUIRED, ran ? 0 : 1, KVC_RESULT_TEXT_MAX) < 0 ||
         kvc_check_count(check, run, "sequences", KVC_REQUIRED) < 0 || kvc_check_count(check, run, "ops", KVC_REQUIRED) < 0 ||
-        check_exhaustive(check, run) < 0 || check_situations(check, run, "coverage", 1) < 0 ||
+        check_location(check, run) < 0 || check_exhaustive(check, run) < 0 || check_situations(check, run, "coverage", 1) < 0 ||
         check_situations(check, run, "unreached", 0) < 0 ||
         kvc_check_field(check, run, "seconds", KVC_REQUIRED, cJSON_Number, "a number from 0", &seconds) < 0 ||
         kvc_check_count(check, run, "lost", KVC_OPTIONAL) < 0 ||
@@ -319,10 +343,11 @@ static int check_finished(kvc_check *check, const cJSON *result)
         return 0;
     }
     if (!cJSON_IsObject(finished)) {
-        return kvc_check_fail(check, "finished", "expected true or an object, found %s: the run was cut short",
+        return kvc_check_fail(check, "finished",
+                              "expected true or an object, found %s: the run was cut short; run it again, or leave its result out",
                               cJSON_IsFalse(finished) ? "false" : kvc_check_kind(finished));
     }
-    size_t before = kvc_check_enter(check, "finished");
+    size_t before = kvc_check_enter(check, check->length > 0 ? ".finished" : "finished");
     if (kvc_check_string(check, finished, "at", KVC_REQUIRED, 1, KVC_RESULT_WORD_MAX) < 0) {
         return -1;
     }
@@ -341,7 +366,7 @@ static int check_environment(kvc_check *check, const cJSON *result)
     if (kvc_check_field(check, result, "environment", KVC_REQUIRED, cJSON_Object, "an object", &environment) < 0) {
         return -1;
     }
-    size_t before = kvc_check_enter(check, "environment");
+    size_t before = kvc_check_enter(check, check->length > 0 ? ".environment" : "environment");
     if (kvc_check_string(check, environment, "platform", KVC_REQUIRED, 0, KVC_RESULT_WORD_MAX) < 0 ||
         kvc_check_list(check, environment, "subjects", KVC_REQUIRED, KVC_RESULT_RUNS_MAX, &subjects) < 0) {
         return -1;
@@ -366,13 +391,58 @@ static int check_environment(kvc_check *check, const cJSON *result)
     return 0;
 }
 
+/* What a result says of itself, whatever was run. */
+static int check_header(kvc_check *check, const cJSON *result)
+{
+    const cJSON *tool = NULL;
+    if (check_finished(check, result) < 0 ||
+        kvc_check_field(check, result, "tool", KVC_REQUIRED, cJSON_Object, "an object", &tool) < 0) {
+        return -1;
+    }
+    size_t before = kvc_check_enter(check, check->length > 0 ? ".tool" : "tool");
+    if (kvc_check_name(check, tool, "name") < 0 || kvc_check_name(check, tool, "version") < 0 ||
+        kvc_check_name(check, tool, "build") < 0) {
+        return -1;
+    }
+    kvc_check_leave(check, before);
+    return kvc_check_words(check, result, "command", KVC_REQUIRED) < 0 || check_environment(check, result) < 0 ||
+                   kvc_check_seed(check, result, KVC_REQUIRED) < 0 || kvc_check_name(check, result, "profile") < 0 ||
+                   kvc_check_table(check, result, "budget", KVC_REQUIRED, 1) < 0
+               ? -1
+               : 0;
+}
+
+/* The headers of the results that a merged document was made of. */
+static int check_results(kvc_check *check, const cJSON *merged, int *count)
+{
+    const cJSON *list = NULL;
+    const cJSON *header = NULL;
+    if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(merged, "finished"))) {
+        return kvc_check_fail(check, "finished", "expected true: the document was cut short; merge the results again");
+    }
+    if (kvc_check_list(check, merged, "results", KVC_REQUIRED, KVC_RESULT_RUNS_MAX, &list) < 0) {
+        return -1;
+    }
+    cJSON_ArrayForEach (header, list) {
+        size_t before = kvc_check_enter(check, "results[%d]", (*count)++);
+        if (!cJSON_IsObject(header)) {
+            return kvc_check_fail(check, NULL, "expected an object, found %s", kvc_check_kind(header));
+        }
+        if (check_header(check, header) < 0) {
+            return -1;
+        }
+        kvc_check_leave(check, before);
+    }
+    return 0;
+}
+
 int kvc_result_check(const cJSON *result, char *error, size_t error_size)
 {
     kvc_check check = {.error = error, .error_size = error_size};
-    const cJSON *tool = NULL;
     const cJSON *runs = NULL;
     const cJSON *run = NULL;
     int index = 0;
+    int results = 0;
     if (error_size > 0) {
         error[0] = '\0';
     }
@@ -380,24 +450,14 @@ int kvc_result_check(const cJSON *result, char *error, size_t error_size)
         return kvc_check_fail(&check, NULL, "expected an object, found %s", kvc_check_kind(result));
     }
     const cJSON *schema = cJSON_GetObjectItemCaseSensitive(result, "schema");
-    if (!cJSON_IsString(schema) || strcmp(schema->valuestring, KVC_RESULT_SCHEMA) != 0) {
-        int other = cJSON_IsString(schema) && strncmp(schema->valuestring, "kvconform-result/", 17) == 0;
-        return kvc_check_fail(&check, "schema", "expected `%s`, found %s", KVC_RESULT_SCHEMA,
+    int merged = cJSON_IsString(schema) && strcmp(schema->valuestring, KVC_MERGED_SCHEMA) == 0;
+    if (!merged && (!cJSON_IsString(schema) || strcmp(schema->valuestring, KVC_RESULT_SCHEMA) != 0)) {
+        int other = cJSON_IsString(schema) && (strncmp(schema->valuestring, "kvconform-result/", 17) == 0 ||
+                                               strncmp(schema->valuestring, "kvconform-merged/", 17) == 0);
+        return kvc_check_fail(&check, "schema", "expected `%s` or `%s`, found %s", KVC_RESULT_SCHEMA, KVC_MERGED_SCHEMA,
                               other ? "another version of it" : kvc_check_kind(schema));
     }
-    if (check_finished(&check, result) < 0 ||
-        kvc_check_field(&check, result, "tool", KVC_REQUIRED, cJSON_Object, "an object", &tool) < 0) {
-        return -1;
-    }
-    size_t before = kvc_check_enter(&check, "tool");
-    if (kvc_check_name(&check, tool, "name") < 0 || kvc_check_name(&check, tool, "version") < 0 ||
-        kvc_check_name(&check, tool, "build") < 0) {
-        return -1;
-    }
-    kvc_check_leave(&check, before);
-    if (kvc_check_words(&check, result, "command", KVC_REQUIRED) < 0 ||
-        check_environment(&check, result) < 0 || kvc_check_seed(&check, result, KVC_REQUIRED) < 0 ||
-        kvc_check_name(&check, result, "profile") < 0 || kvc_check_table(&check, result, "budget", KVC_REQUIRED, 1) < 0 ||
+    if ((merged ? check_results(&check, result, &results) : check_header(&check, result)) < 0 ||
         kvc_check_list(&check, result, "runs", KVC_REQUIRED, KVC_RESULT_RUNS_MAX, &runs) < 0) {
         return -1;
     }
@@ -405,6 +465,9 @@ int kvc_result_check(const cJSON *result, char *error, size_t error_size)
         size_t inside = kvc_check_enter(&check, "runs[%d]", index++);
         if (check_run(&check, run) < 0) {
             return -1;
+        }
+        if (merged && !kvc_check_is_integer(cJSON_GetObjectItemCaseSensitive(run, "result"), 0, results - 1)) {
+            return kvc_check_fail(&check, "result", "expected the number of one of the %d results, from 0", results);
         }
         kvc_check_leave(&check, inside);
     }

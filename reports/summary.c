@@ -1,6 +1,6 @@
 #include "reports/summary.h"
 
-#include "reports/model.h"
+#include "reports/words.h"
 
 enum { NAME_COLUMNS = 60, TITLE_COLUMNS = 200, CASE_COLUMNS = 400 };
 
@@ -36,11 +36,10 @@ static size_t characters(const char *string)
 static kvc_text name_of(const kvc_report_model *model, const kvc_report_run *run)
 {
     kvc_text name = {0};
-    const char *variant = kvc_json_string(run->json, "variant");
-    kvc_text_add_terminal_short(&name, *variant != '\0' ? variant : kvc_json_string(run->json, "target"), NAME_COLUMNS);
+    kvc_text_add_terminal_short(&name, kvc_words_row_name(&model->rows[run->row]), NAME_COLUMNS);
     if (model->version_count > 1) {
         kvc_text version = {0};
-        kvc_model_add_version(&version, &model->versions[run->version]);
+        kvc_words_add_version(&version, &model->versions[run->version]);
         kvc_text_add(&name, "  ");
         kvc_text_add_terminal_short(&name, kvc_text_string(&version), NAME_COLUMNS);
         name.failed |= version.failed;
@@ -55,24 +54,24 @@ static void add_run(const kvc_summary *summary, const kvc_report_run *run, size_
     kvc_text name = name_of(summary->model, run);
     const char *shown = kvc_text_string(&name);
     size_t columns = characters(shown);
-    int ran = run->status == KVC_STATUS_CONFORMS || run->status == KVC_STATUS_FINDINGS;
+    size_t findings = (size_t)cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(run->json, "findings"));
     paint(summary, run->status == KVC_STATUS_FINDINGS ? red : run->status == KVC_STATUS_CONFORMS ? green : faint);
     kvc_text_add_format(out, "%s", kvc_status_glyph(run->status));
     paint(summary, plain_again);
     kvc_text_add_format(out, " %s", shown);
     kvc_text_add_char(out, ' ', columns < width ? 2 + width - columns : 2);
     if (run->status == KVC_STATUS_FINDINGS) {
-        kvc_model_add_plural(out, run->findings, "finding", "findings");
+        kvc_words_add_plural(out, findings, "finding", "findings");
     } else {
         kvc_text_add(out, kvc_status_word(run->status));
     }
-    if (ran) {
+    if (kvc_report_was_run(run->status)) {
         const cJSON *exhaustive = cJSON_GetObjectItemCaseSensitive(run->json, "exhaustive");
         kvc_text_add(out, ", ");
-        kvc_model_add_plural(out, (uint64_t)kvc_json_number(run->json, "sequences"), "sequence", "sequences");
+        kvc_words_add_plural(out, (uint64_t)kvc_json_number(run->json, "sequences"), "sequence", "sequences");
         if (kvc_json_number(exhaustive, "size") > 0) {
             kvc_text_add(out, ", all up to ");
-            kvc_model_add_plural(out, (uint64_t)kvc_json_number(exhaustive, "size"), "op", "ops");
+            kvc_words_add_plural(out, (uint64_t)kvc_json_number(exhaustive, "size"), "op", "ops");
         }
     }
     if (*kvc_json_string(run->json, "reason") != '\0') {
@@ -84,10 +83,10 @@ static void add_run(const kvc_summary *summary, const kvc_report_run *run, size_
     kvc_text_free(&name);
 }
 
-static void add_finding(const kvc_summary *summary, size_t index)
+static void add_cause(const kvc_summary *summary, size_t cause)
 {
     kvc_text *out = summary->out;
-    const kvc_report_finding *finding = &summary->model->findings[index];
+    const kvc_report_finding *finding = &summary->model->findings[summary->model->causes[cause].shown];
     const kvc_report_run *run = &summary->model->runs[finding->run];
     const cJSON *json = finding->json;
     kvc_text ops = {0};
@@ -101,17 +100,14 @@ static void add_finding(const kvc_summary *summary, size_t index)
     kvc_text_add_terminal_short(out, kvc_json_string(json, "title"), TITLE_COLUMNS);
     paint(summary, plain_again);
     kvc_text_add(out, "\n  in:   ");
-    kvc_text_add_terminal_short(out, kvc_json_string(run->json, "variant"), NAME_COLUMNS);
-    for (size_t at = index; at != KVC_NO_FINDING; at = summary->model->findings[at].next) {
-        kvc_model_add_version(&version,
-                              &summary->model->versions[summary->model->runs[summary->model->findings[at].run].version]);
-        kvc_text_add(out, ", ");
-        kvc_text_add_terminal_short(out, kvc_text_string(&version), NAME_COLUMNS);
-        out->failed |= version.failed;
-        kvc_text_free(&version);
-    }
+    kvc_text_add_terminal_short(out, kvc_words_row_name(&summary->model->rows[run->row]), NAME_COLUMNS);
+    kvc_text_add_format(&version, ", %s ", summary->model->versions[run->version].subject);
+    kvc_words_add_versions(&version, summary->model, cause);
+    kvc_text_add_terminal_short(out, kvc_text_string(&version), CASE_COLUMNS);
+    out->failed |= version.failed;
+    kvc_text_free(&version);
     kvc_text_add(out, "\n  case: ");
-    kvc_model_add_ops(&ops, cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(json, "case"), "ops"));
+    kvc_words_add_ops(&ops, json);
     kvc_text_add_terminal_short(out, kvc_text_string(&ops), CASE_COLUMNS);
     out->failed |= ops.failed;
     kvc_text_free(&ops);
@@ -128,11 +124,11 @@ static void add_counts(const kvc_summary *summary)
     kvc_text *out = summary->out;
     const kvc_report_model *model = summary->model;
     static const kvc_status others[] = {KVC_STATUS_NOT_RUN, KVC_STATUS_NOT_COVERED, KVC_STATUS_ABSENT};
-    int bad = model->status_count[KVC_STATUS_FINDINGS] > 0;
-    kvc_text_add(out, "\n");
+    int bad = model->cause_count > 0;
+    const char *seed = kvc_report_model_common(model, "seed");
     paint(summary, bold);
     paint(summary, bad ? red : green);
-    kvc_model_add_headline(out, model);
+    kvc_words_add_headline(out, model);
     paint(summary, plain_again);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         if (model->status_count[others[i]] > 0) {
@@ -140,37 +136,36 @@ static void add_counts(const kvc_summary *summary)
         }
     }
     kvc_text_add(out, "; ");
-    kvc_model_add_plural(out, model->sequences, "sequence", "sequences");
+    kvc_words_add_plural(out, model->sequences, "sequence", "sequences");
     kvc_text_add(out, ", ");
-    kvc_model_add_plural(out, model->ops, "op", "ops");
-    kvc_text_add_format(out, ", seed %s\n", model->seed);
+    kvc_words_add_plural(out, model->ops, "op", "ops");
+    kvc_text_add_format(out, ", seed %s\n", *seed != '\0' ? seed : "several");
 }
 
-int kvc_report_summary(const cJSON *result, int colour, kvc_text *out)
+void kvc_report_summary_line(const kvc_report_model *model, int colour, kvc_text *out)
 {
-    kvc_report_model model = {0};
-    kvc_summary summary = {out, &model, colour};
+    const kvc_summary summary = {out, model, colour};
+    add_counts(&summary);
+}
+
+int kvc_report_summary(const kvc_report_model *model, int colour, kvc_text *out)
+{
+    const kvc_summary summary = {out, model, colour};
     size_t width = 0;
-    if (kvc_model_make(result, &model) != 0) {
-        kvc_model_free(&model);
-        return -1;
-    }
-    for (size_t i = 0; i < model.run_count; i++) {
-        kvc_text name = name_of(&model, &model.runs[i]);
+    for (size_t i = 0; i < model->run_count; i++) {
+        kvc_text name = name_of(model, &model->runs[i]);
         size_t columns = characters(kvc_text_string(&name));
         width = columns > width ? columns : width;
         out->failed |= name.failed;
         kvc_text_free(&name);
     }
-    for (size_t i = 0; i < model.run_count && !out->failed; i++) {
-        add_run(&summary, &model.runs[i], width);
+    for (size_t i = 0; i < model->run_count && !out->failed; i++) {
+        add_run(&summary, &model->runs[i], width);
     }
-    for (size_t i = 0; i < model.finding_count; i++) {
-        if (model.findings[i].cause == i) {
-            add_finding(&summary, i);
-        }
+    for (size_t i = 0; i < model->cause_count && !out->failed; i++) {
+        add_cause(&summary, i);
     }
+    kvc_text_add(out, "\n");
     add_counts(&summary);
-    kvc_model_free(&model);
     return out->failed ? -1 : 0;
 }

@@ -51,8 +51,12 @@ void kvc_text_add_count(kvc_text *text, uint64_t count);
 
 /* For element content and for attribute values between quotation marks. */
 void kvc_text_add_html(kvc_text *text, const char *string, kvc_lines lines);
+/* The same, cut after about `most` bytes with an ellipsis. */
+void kvc_text_add_html_short(kvc_text *text, const char *string, kvc_lines lines, size_t most);
 /* For running Markdown text on one line: no markup, no links, no mentions. */
 void kvc_text_add_markdown(kvc_text *text, const char *string);
+/* For HTML inside Markdown, cut after about `most` bytes: as kvc_text_add_html on one line, and no mentions. */
+void kvc_text_add_markdown_html(kvc_text *text, const char *string, size_t most);
 /* A Markdown code span on one line, also safe inside a table cell. */
 void kvc_text_add_markdown_code(kvc_text *text, const char *string);
 /* A fenced Markdown code block, whose fence is longer than any in `string`. `language` is ours, or "". */

@@ -13,14 +13,19 @@
 #include <unistd.h>
 
 #include "reports/file.h"
+#include "reports/badge.h"
 #include "reports/html.h"
 #include "reports/html_internal.h"
+#include "reports/junit.h"
 #include "reports/lanes.h"
 #include "reports/markdown.h"
+#include "reports/merge.h"
 #include "reports/model.h"
 #include "reports/result.h"
+#include "reports/sarif.h"
 #include "reports/summary.h"
 #include "reports/text.h"
+#include "reports/words.h"
 
 static char error[600];
 
@@ -80,7 +85,7 @@ Test(result, names_the_wrong_field)
     static const struct {
         const char *parent, *field, *json, *named;
     } wrong[] = {
-        {"", "schema", "\"kvconform-result/2\"", "schema: expected `kvconform-result/1`, found another version"},
+        {"", "schema", "\"kvconform-result/2\"", "schema: expected `kvconform-result/1` or `kvconform-merged/1`, found another version"},
         {"", "schema", NULL, "schema: expected"},
         {"", "finished", NULL, "finished: expected true or an object, found nothing: the run was cut short"},
         {"", "finished", "false", "finished: expected"},
@@ -268,6 +273,27 @@ Test(result, file_errors_name_path_and_reason)
     }
 }
 
+typedef int (*writer)(const kvc_report_model *, kvc_text *);
+
+static int summary_plain(const kvc_report_model *model, kvc_text *text)
+{
+    return kvc_report_summary(model, 0, text);
+}
+
+static int summary_coloured(const kvc_report_model *model, kvc_text *text)
+{
+    return kvc_report_summary(model, 1, text);
+}
+
+/* What a writer makes of a result. The caller frees *text. */
+static void write_report(writer function, const cJSON *result, kvc_text *text)
+{
+    kvc_report_model model = {0};
+    cr_assert_eq(kvc_report_model_make(result, &model), 0);
+    cr_expect_eq(function(&model, text), 0);
+    kvc_report_model_free(&model);
+}
+
 typedef void (*escape)(kvc_text *, const char *);
 
 static void html_line(kvc_text *text, const char *string)
@@ -288,6 +314,11 @@ static void terminal_line(kvc_text *text, const char *string)
 static void terminal_short(kvc_text *text, const char *string)
 {
     kvc_text_add_terminal_short(text, string, 3);
+}
+
+static void markdown_html(kvc_text *text, const char *string)
+{
+    kvc_text_add_markdown_html(text, string, 1000);
 }
 
 static void markdown_block(kvc_text *text, const char *string)
@@ -341,6 +372,7 @@ Test(escape, markdown)
                   "a\\*b\\* \\[x\\](y) \\`c\\` \\| &lt;b&gt; &amp; snake_case \\_em\\_");
     expect_escape(kvc_text_add_markdown, "@someone #12 a @ b # c", "@<!-- -->someone #<!-- -->12 a @ b # c");
     expect_escape(kvc_text_add_markdown, "two\nlines\x1b", "two\\\\nlines\\\\x1b");
+    expect_escape(markdown_html, "<b>@someone #12 it's", "&lt;b&gt;@<!-- -->someone #<!-- -->12 it&#39;s");
     expect_escape(kvc_text_add_markdown_code, "a_b*c", "`a_b*c`");
     expect_escape(kvc_text_add_markdown_code, "", "(empty)");
     expect_escape(kvc_text_add_markdown_code, "a|`b<", "<code>a&#124;&#96;b&#60;</code>");
@@ -462,15 +494,25 @@ Test(model, joins_a_cause_over_versions)
 {
     cJSON *result = read_sample("result-sample.json");
     kvc_report_model model = {0};
-    cr_assert_eq(kvc_model_make(result, &model), 0);
+    size_t joined = KVC_NONE;
+    cr_assert_eq(kvc_report_model_make(result, &model), 0);
     cr_expect_eq(model.finding_count, 7U);
-    cr_expect_eq(model.causes, 6U);
+    cr_expect_eq(model.cause_count, 6U);
     cr_expect_eq(model.version_count, 3U);
     cr_expect_eq(model.status_count[KVC_STATUS_FINDINGS], 5U);
-    cr_expect_eq(model.findings[2].number, 3U);
-    cr_assert_neq(model.findings[2].next, KVC_NO_FINDING);
-    cr_expect_eq(model.findings[model.findings[2].next].cause, 2U);
-    kvc_model_free(&model);
+    for (size_t i = 0; i < model.cause_count; i++) {
+        if (model.findings[model.causes[i].first].next != KVC_NONE) {
+            cr_expect_eq(joined, KVC_NONE, "only one is in two versions");
+            joined = i;
+        }
+    }
+    cr_assert_neq(joined, KVC_NONE);
+    cr_expect_str_eq(model.causes[joined].id, "a41f0c7d93be");
+    cr_expect_neq(model.causes[joined].shown, model.causes[joined].first, "the newest version's case is shown");
+    cr_expect(kvc_report_model_affects(&model, joined, 0));
+    cr_expect(kvc_report_model_affects(&model, joined, 1));
+    cr_expect_not(kvc_report_model_affects(&model, joined, 2));
+    kvc_report_model_free(&model);
     cJSON_Delete(result);
 }
 
@@ -491,23 +533,37 @@ Test(reports, hostile_text_never_acts)
 {
     cJSON *result = read_sample("result-hostile.json");
     kvc_text text = {0};
-    cr_expect_eq(kvc_report_html(result, &text), 0);
+    write_report(kvc_report_html, result, &text);
     cr_expect_eq(acts(kvc_text_string(&text), 0), 0);
     cr_expect_null(strstr(kvc_text_string(&text), "<script"));
     cr_expect_null(strstr(kvc_text_string(&text), "<img"));
     cr_expect_eq(strstr(kvc_text_string(&text), "</style>"), strstr(kvc_text_string(&text), "</style>\n</head>"));
     kvc_text_free(&text);
 
-    cr_expect_eq(kvc_report_markdown(result, &text), 0);
+    write_report(kvc_report_junit, result, &text);
     cr_expect_eq(acts(kvc_text_string(&text), 0), 0);
-    cr_expect_not_null(strstr(kvc_text_string(&text), ". Title &lt;/script&gt;&lt;/style&gt;&lt;script&gt;alert(1)"));
-    cr_expect_not_null(strstr(kvc_text_string(&text), "\\[d\\](javascript:alert(1)) @<!-- -->someone"));
+    cr_expect_null(strstr(kvc_text_string(&text), "<script"));
     kvc_text_free(&text);
 
-    cr_expect_eq(kvc_report_summary(result, 0, &text), 0);
+    write_report(kvc_report_sarif, result, &text);
     cr_expect_eq(acts(kvc_text_string(&text), 0), 0);
     kvc_text_free(&text);
-    cr_expect_eq(kvc_report_summary(result, 1, &text), 0);
+
+    write_report(kvc_report_badge, result, &text);
+    cr_expect_eq(acts(kvc_text_string(&text), 0), 0);
+    kvc_text_free(&text);
+
+    write_report(kvc_report_markdown, result, &text);
+    cr_expect_eq(acts(kvc_text_string(&text), 0), 0);
+    cr_expect_leq(text.length, (size_t)KVC_MARKDOWN_MAX);
+    cr_expect_not_null(strstr(kvc_text_string(&text), "Title &lt;/script&gt;&lt;/style&gt;&lt;script&gt;alert(1)"));
+    cr_expect_not_null(strstr(kvc_text_string(&text), "[d](javascript:alert(1)) @<!-- -->someone"));
+    kvc_text_free(&text);
+
+    write_report(summary_plain, result, &text);
+    cr_expect_eq(acts(kvc_text_string(&text), 0), 0);
+    kvc_text_free(&text);
+    write_report(summary_coloured, result, &text);
     cr_expect_eq(acts(kvc_text_string(&text), 1), 0);
     cr_expect_null(strstr(kvc_text_string(&text), "\x1b[31mred"));
     kvc_text_free(&text);
@@ -523,12 +579,12 @@ Test(reports, summary_says_it_all)
         "crop(-3) on 2 tokens leaves a stale token instead of an empty cache\n",
         "  in:   DynamicIndexedLayer, transformers 5.14.1\n  case: append 2, crop -3\n",
         "  law:  CLAMP (silent, documented)\n  id:   3e90b5a2c1d7\n",
-        "MiniMaxM3VLSparseCacheLayer, transformers 5.14.1, transformers 5.24.0\n",
-        "6 findings in 5 of 9 runs, 1 not run, 1 not covered, 1 absent; 433,899 sequences, 2,083,320 ops, seed 1\n",
+        "MiniMaxM3VLSparseCacheLayer, transformers all 2 versions\n",
+        "6 findings in 4 of 6 variants, 1 not run, 1 not covered, 1 absent; 433,899 sequences, 2,083,320 ops, seed 1\n",
     };
     cJSON *result = read_sample("result-sample.json");
     kvc_text text = {0};
-    cr_expect_eq(kvc_report_summary(result, 0, &text), 0);
+    write_report(summary_plain, result, &text);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         cr_expect_not_null(strstr(kvc_text_string(&text), parts[i]), "%s\nin\n%s", parts[i], kvc_text_string(&text));
     }
@@ -544,9 +600,9 @@ Test(reports, markdown_draws_lanes)
                                        "difference  \xe2\x88\x92\xe2\x96\xb2      \n";
     cJSON *result = read_sample("result-sample.json");
     kvc_text text = {0};
-    cr_expect_eq(kvc_report_markdown(result, &text), 0);
+    write_report(kvc_report_markdown, result, &text);
     cr_expect_not_null(strstr(kvc_text_string(&text), picture), "%s", kvc_text_string(&text));
-    cr_expect_not_null(strstr(kvc_text_string(&text), "| 1 | `crop -3` | \xe2\x9c\x97 **wrong here** |"));
+    cr_expect_not_null(strstr(kvc_text_string(&text), "`append 2, crop -3` goes wrong at op 2. length 1, expected 0."));
     kvc_text_free(&text);
     cJSON_Delete(result);
 }
@@ -557,12 +613,12 @@ Test(reports, nothing_run_and_nothing_found)
     kvc_text text = {0};
     cJSON_ReplaceItemInObjectCaseSensitive(result, "runs", cJSON_CreateArray());
     cr_expect_eq(kvc_result_check(result, error, sizeof error), 0, "%s", error);
-    cr_expect_eq(kvc_report_summary(result, 0, &text), 0);
+    write_report(summary_plain, result, &text);
     cr_expect_not_null(strstr(kvc_text_string(&text), "Nothing was run"));
     kvc_text_free(&text);
-    cr_expect_eq(kvc_report_html(result, &text), 0);
+    write_report(kvc_report_html, result, &text);
     kvc_text_free(&text);
-    cr_expect_eq(kvc_report_markdown(result, &text), 0);
+    write_report(kvc_report_markdown, result, &text);
     kvc_text_free(&text);
     cJSON_Delete(result);
 
@@ -571,7 +627,7 @@ Test(reports, nothing_run_and_nothing_found)
     cJSON *runs = cJSON_CreateArray();
     cJSON_AddItemToArray(runs, run);
     cJSON_ReplaceItemInObjectCaseSensitive(result, "runs", runs);
-    cr_expect_eq(kvc_report_summary(result, 0, &text), 0);
+    write_report(summary_plain, result, &text);
     cr_expect_not_null(strstr(kvc_text_string(&text), "\xe2\x9c\x93 No finding in 1 variant; 48,211 sequences"));
     kvc_text_free(&text);
     cJSON_Delete(result);

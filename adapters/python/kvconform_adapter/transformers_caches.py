@@ -120,6 +120,27 @@ def available_variants() -> list[str]:
     return names
 
 
+def class_locations(names: list[str]) -> dict[str, dict[str, str | int]]:
+    """Where the class of each variant is written: its file, below the folder of packages, and its line. Imports nothing."""
+    found: dict[str, dict[str, str | int]] = {}
+    lines: dict[str, dict[str, int]] = {}
+    for name in names:
+        module = VARIANTS[name].module if name in VARIANTS else MINIMAX if name == MINIMAX_CACHE else CACHE_UTILS
+        spec = importlib.util.find_spec(module)
+        if spec is None or spec.origin is None:
+            continue
+        if module not in lines:
+            text = Path(spec.origin).read_text(encoding="utf-8").splitlines()
+            lines[module] = {
+                line.removeprefix("class ").partition("(")[0].partition(":")[0]: number
+                for number, line in enumerate(text, start=1)
+                if line.startswith("class ")
+            }
+        if name in lines[module]:
+            found[name] = {"file": module.replace(".", "/") + ".py", "line": lines[module][name]}
+    return found
+
+
 def find_variant(name: str) -> Variant:
     """The entry of the table, or RequestError."""
     variant = VARIANTS.get(name)

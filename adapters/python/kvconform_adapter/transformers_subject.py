@@ -279,6 +279,7 @@ class TransformersSubject:
         self.problem = ""
         self.version = ""
         self.variants: list[str] = []
+        self.locations: dict[str, dict[str, str | int]] = {}
         self.table = Table()
         self.pool: TablePool | None = None
         try:
@@ -310,12 +311,13 @@ class TransformersSubject:
                 "choose another version with: python -m pip install 'transformers>=5.12'"
             )
             return
-        from kvconform_adapter.transformers_caches import available_variants  # noqa: PLC0415
+        from kvconform_adapter.transformers_caches import available_variants, class_locations  # noqa: PLC0415
         from kvconform_adapter.transformers_containers import available_containers  # noqa: PLC0415
         from kvconform_adapter.values import TablePool  # noqa: PLC0415
 
         self.pool = TablePool()
         self.variants = available_variants() + available_containers()
+        self.locations = class_locations(self.variants)
 
     def check(self) -> None:
         """Raise RequestError when the subject cannot be used."""
@@ -336,6 +338,7 @@ class TransformersSubject:
                 "platform": f"{platform.system()}-{platform.machine()}",
             },
             "variants": self.variants,
+            "locations": self.locations,
             "offers": ["classes"],
         }
 
