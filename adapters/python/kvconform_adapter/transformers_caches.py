@@ -121,7 +121,7 @@ def available_variants() -> list[str]:
 
 
 def class_locations(names: list[str]) -> dict[str, dict[str, str | int]]:
-    """Where the class of each variant is written: its file, below the folder of packages, and its line. Imports nothing."""
+    """Where the class of each variant is written: a file below the folder of packages, and a line. Imports nothing."""
     found: dict[str, dict[str, str | int]] = {}
     lines: dict[str, dict[str, int]] = {}
     for name in names:
