@@ -16,7 +16,7 @@ static const struct {
     [KVC_CELL_MISSING] = {"−", "missing"}, [KVC_CELL_EXTRA] = {"+", "too many"},      [KVC_CELL_GAP] = {"⋯", ""},
 };
 
-static int is_wrong(const kvc_cell *cell)
+static int is_wrong(const kvc_lane_cell *cell)
 {
     return cell->kind == KVC_CELL_OTHER || cell->kind == KVC_CELL_MISSING || cell->kind == KVC_CELL_EXTRA;
 }
@@ -41,7 +41,7 @@ static void add_names(kvc_text *out, const kvc_lane *lane)
 }
 
 /* What stands in a cell of the row of expected or observed tokens. */
-static void add_token(kvc_text *out, const kvc_cell *cell, int observed)
+static void add_token(kvc_text *out, const kvc_lane_cell *cell, int observed)
 {
     const cJSON *token = observed ? cell->observed : cell->expected;
     if (cell->kind == KVC_CELL_GAP) {
@@ -58,7 +58,7 @@ static void add_token(kvc_text *out, const kvc_cell *cell, int observed)
 /* What is wrong first, in words. */
 static void add_first(kvc_text *out, const kvc_lane *lane)
 {
-    const kvc_cell *first = &lane->first;
+    const kvc_lane_cell *first = &lane->first;
     kvc_text_add_format(out, "at position %zu ", first->position);
     if (first->kind == KVC_CELL_EXTRA) {
         kvc_text_add(out, "token <b>");
@@ -83,7 +83,7 @@ static void add_row(kvc_text *out, const kvc_lane *lane, int line)
     static const char *const heads[] = {"expected", "observed", "difference"};
     kvc_text_add_format(out, "<span class=\"line%s\"><span class=\"name\">%s</span>", line == 2 ? " marks" : "", heads[line]);
     for (size_t i = 0; i < lane->cell_count; i++) {
-        const kvc_cell *cell = &lane->cells[i];
+        const kvc_lane_cell *cell = &lane->cells[i];
         int wrong = is_wrong(cell);
         int first = wrong && cell->position == lane->first.position;
         if (line == 2 && cell->kind == KVC_CELL_GAP && cell->wrong > 0) {
@@ -141,7 +141,7 @@ static void add_wrong_lane(kvc_text *out, const kvc_lane *lane)
     add_description(out, lane);
     kvc_text_add(out, "\"><span class=\"line heads\"><span class=\"name\">position</span>");
     for (size_t i = 0; i < lane->cell_count; i++) {
-        const kvc_cell *cell = &lane->cells[i];
+        const kvc_lane_cell *cell = &lane->cells[i];
         kvc_text_add_format(out, "<span>%zu", cell->position);
         if (cell->kind == KVC_CELL_GAP) {
             kvc_text_add_format(out, "–%zu", cell->position + cell->count - 1);
@@ -225,7 +225,7 @@ static void add_lane_table(kvc_text *out, const kvc_lane *lane)
     kvc_text_add(out, "</caption>\n<thead><tr><th scope=\"col\">position</th><th scope=\"col\">expected</th><th scope=\"col\">"
                       "observed</th><th scope=\"col\">difference</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < lane->cell_count; i++) {
-        const kvc_cell *cell = &lane->cells[i];
+        const kvc_lane_cell *cell = &lane->cells[i];
         int wrong = is_wrong(cell);
         int first = wrong && cell->position == lane->first.position;
         kvc_text_add_format(out, "<tr%s><th scope=\"row\">%zu", first ? " class=\"here\"" : "", cell->position);

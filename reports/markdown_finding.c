@@ -44,7 +44,7 @@ static size_t characters(const char *string)
 }
 
 /* What stands in a cell of one of the four lines of a lane. */
-static void add_cell(kvc_text *plain, const kvc_cell *cell, const kvc_cell *first, int line)
+static void add_cell(kvc_text *plain, const kvc_lane_cell *cell, const kvc_lane_cell *first, int line)
 {
     static const char *const marks[] = {"", "", "≠", "−", "+", ""};
     kvc_text token = {0};
