@@ -90,7 +90,7 @@ static int parse(const char *name, const char *text, size_t size, int unfinished
     cJSON *result = cJSON_ParseWithLengthOpts(text, size + 1, &end, 1);
     if (result == NULL) {
         size_t offset = end >= text && end <= text + size ? (size_t)(end - text) : 0;
-        (void)snprintf(error, error_size, "%s:%zu: not JSON, or cut short", name, line_of(text, offset));
+        (void)snprintf(error, error_size, "%s:%zu: not JSON, or cut short; expected a result as kvconform run writes it", name, line_of(text, offset));
         return -1;
     }
     if (unfinished && !forgive(result)) {

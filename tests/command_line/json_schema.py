@@ -35,7 +35,8 @@ def is_type(value: Any, name: str) -> bool:
 class Checker:
     """One schema."""
 
-    def __init__(self, root: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, root: dict[str, Any]) -> None:
+        self.folder = folder
         self.root = root
 
     def resolve(self, address: str) -> Any:
@@ -60,6 +61,11 @@ class Checker:
         return problems
 
     def check_ref(self, value: Any, rule: str, _: Any, where: str) -> list[str]:
+        name, _, address = rule.partition("#")
+        if name:  # another schema of the same folder
+            file = self.folder / f"{name.rpartition(':')[2]}.schema.json"
+            other = Checker(self.folder, json.loads(file.read_text(encoding="utf-8")))
+            return other.check(value, other.resolve(f"#{address}"), where)
         return self.check(value, self.resolve(rule), where)
 
     def check_type(self, value: Any, rule: Any, _: Any, where: str) -> list[str]:
@@ -151,7 +157,7 @@ def main() -> int:
     """The command."""
     schema, document = sys.argv[1:]
     text = sys.stdin.read() if document == "-" else Path(document).read_text(encoding="utf-8")
-    checker = Checker(json.loads(Path(schema).read_text(encoding="utf-8")))
+    checker = Checker(Path(schema).parent, json.loads(Path(schema).read_text(encoding="utf-8")))
     problems = checker.check(json.loads(text), checker.root, document)
     print("\n".join(problems[:20]) or f"{document}: valid")
     return bool(problems)

@@ -184,7 +184,7 @@ static int parse(const char *text)
 Test(result, text_is_bounded)
 {
     cr_expect_eq(parse(""), -1);
-    cr_expect_str_eq(error, "x.json:1: not JSON, or cut short");
+    cr_expect_str_eq(error, "x.json:1: not JSON, or cut short; expected a result as kvconform run writes it");
     cr_expect_eq(parse("{\n\"schema\": \"kvconform-result/1\",\n"), -1);
     cr_expect_eq(strncmp(error, "x.json:3: not JSON", 18), 0, "%s", error);
     cr_expect_eq(parse("{} {}"), -1);
