@@ -132,12 +132,12 @@ def class_locations(names: list[str]) -> dict[str, dict[str, str | int]]:
         if module not in lines:
             text = Path(spec.origin).read_text(encoding="utf-8").splitlines()
             lines[module] = {
-                line.removeprefix("class ").partition("(")[0].partition(":")[0]: number
-                for number, line in enumerate(text, start=1)
-                if line.startswith("class ")
+                head.removeprefix("class ").partition("(")[0].partition(":")[0]: number
+                for number, head in enumerate(text, start=1)
+                if head.startswith("class ")
             }
-        if name in lines[module]:
-            found[name] = {"file": module.replace(".", "/") + ".py", "line": lines[module][name]}
+        if line := lines[module].get(name.partition("[")[0]):
+            found[name] = {"file": module.replace(".", "/") + ".py", "line": line}
     return found
 
 
