@@ -136,7 +136,8 @@ def class_locations(names: list[str]) -> dict[str, dict[str, str | int]]:
                 for number, head in enumerate(text, start=1)
                 if head.startswith("class ")
             }
-        if line := lines[module].get(name.partition("[")[0]):
+        # Several variants may be one class: what tells them apart stands behind a hyphen.
+        if line := lines[module].get(name.partition("-")[0]):
             found[name] = {"file": module.replace(".", "/") + ".py", "line": line}
     return found
 
