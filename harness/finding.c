@@ -63,15 +63,29 @@ static void name_tensor(const kvc_plan *plan, kvc_finding *finding)
     }
 }
 
-/* In a cache of several layers the one that refuses is part of the cause. */
-static void name_refusing_layer(const kvc_plan *plan, kvc_finding *finding)
+/*
+ * What is wrong, as far as it makes another cause. Which layer shows it is none: a length or a position is that of the
+ * container, and when one layer refuses what another has done already, the container did not ask first, whichever they are. The
+ * content of a tensor is that of its kind of layer.
+ */
+static void name_cause(const kvc_plan *plan, kvc_finding *finding)
 {
-    size_t used = strlen(finding->tensor);
-    int layer = finding->failure.rule_layer;
+    const kvc_failure *failure = &finding->failure;
+    int refused_elsewhere = plan->layers > 1 && finding->law == KVC_ATOMIC && failure->rule_layer >= 0 &&
+                            failure->rule_layer < plan->layers && failure->rule_layer != failure->layer;
+    size_t length = strlen(finding->tensor);
 
-    if (plan->layers > 1 && finding->law == KVC_ATOMIC && layer >= 0 && layer < plan->layers)
-        (void)snprintf(finding->tensor + used, sizeof finding->tensor - used, ", refused by %.80s",
-                       plan->layer[layer].spec->variant);
+    if (refused_elsewhere || failure->place == KVC_PLACE_LENGTH || failure->place == KVC_PLACE_POSITION) {
+        const char *of = strstr(finding->tensor, " of ");
+        length = of != NULL ? (size_t)(of - finding->tensor) : length;
+    }
+    (void)snprintf(finding->wrong, sizeof finding->wrong, "%.*s%s", (int)length, finding->tensor,
+                   refused_elsewhere ? ", refused by another layer" : "");
+    if (refused_elsewhere) {
+        length = strlen(finding->tensor);
+        (void)snprintf(finding->tensor + length, sizeof finding->tensor - length, ", refused by %.80s",
+                       plan->layer[failure->rule_layer].spec->variant);
+    }
 }
 
 static uint32_t hash_text(const char *text)
@@ -95,14 +109,14 @@ int kvc_finding_name(const kvc_bench *bench, kvc_finding *finding, kvc_error *er
     finding->also = finding->failure.also;
     add_laws_of_case(finding);
     name_tensor(&plan, finding);
-    name_refusing_layer(&plan, finding);
+    name_cause(&plan, finding);
     (void)kvc_situation_text(&finding->failure.situation, finding->situation, sizeof finding->situation);
     if (finding->law == KVC_CALL)
         (void)snprintf(cause, sizeof cause, "%s|CALL|%s|%s", bench->variant, kvc_call_name(finding->params.call),
                        kvc_op_name((kvc_op_kind)finding->failure.op));
     else
         (void)snprintf(cause, sizeof cause, "%s|%s|%s|%s|%d|%s", bench->variant, kvc_law_name(finding->law),
-                   finding->tensor, kvc_op_name((kvc_op_kind)finding->failure.op), kvc_situation_code(&outline),
+                   finding->wrong, kvc_op_name((kvc_op_kind)finding->failure.op), kvc_situation_code(&outline),
                    kvc_deviation_text((kvc_deviation)finding->failure.deviation));
     if (finding->params.window == 1) {
         size_t used = strlen(cause);
@@ -110,21 +124,6 @@ int kvc_finding_name(const kvc_bench *bench, kvc_finding *finding, kvc_error *er
     }
     (void)snprintf(finding->id, sizeof finding->id, "%s-%08x", kvc_law_name(finding->law), (unsigned)hash_text(cause));
     return 1;
-}
-
-/* Whether the same thing is wrong. Of a cache of several layers the layer is no part of it, unless a tensor's content is. */
-static int same_tensor(const kvc_finding *a, const kvc_finding *b)
-{
-    size_t a_length = strlen(a->tensor);
-    size_t b_length = strlen(b->tensor);
-
-    if (a->law == KVC_ATOMIC && b->law == KVC_ATOMIC)
-        return strcmp(a->tensor, b->tensor) == 0;
-    if (a->failure.place == KVC_PLACE_LENGTH || a->failure.place == KVC_PLACE_POSITION) {
-        a_length = strcspn(a->tensor, " ");
-        b_length = strcspn(b->tensor, " ");
-    }
-    return a_length == b_length && memcmp(a->tensor, b->tensor, a_length) == 0;
 }
 
 /* Ops of the same shape do the same kind of thing. */
@@ -148,6 +147,32 @@ static int same_call(const kvc_finding *finding, const kvc_finding *other)
            finding->failure.op == other->failure.op;
 }
 
+/* Place of the op before the one that fails, or -1. That recording was switched on is how the cache was set up. */
+static int op_before(const kvc_finding *finding)
+{
+    int at = finding->failure.step - 1;
+
+    while (at >= 0 && finding->sequence.op[at].kind == KVC_RECORD && finding->sequence.op[at].n == 1)
+        at--;
+    return at;
+}
+
+/*
+ * An op that is refused with the same complaint, right after the same kind of op or as the first, is refused for the same
+ * reason, whatever the cache holds and however many tokens were asked for.
+ */
+static int same_refusal(const kvc_finding *finding, const kvc_finding *other)
+{
+    int a = op_before(finding);
+    int b = op_before(other);
+
+    /* Of a case that holds more than it needs, the op before may have nothing to do with it. */
+    return other->shrunk && finding->failure.law == KVC_REFUSE && other->failure.law == KVC_REFUSE &&
+           finding->failure.deviation == KVC_REFUSED && other->failure.deviation == KVC_REFUSED &&
+           finding->failure.op == other->failure.op && finding->failure.complaint == other->failure.complaint &&
+           (a < 0) == (b < 0) && (a < 0 || same_shape(&finding->sequence.op[a], &other->sequence.op[b]));
+}
+
 int kvc_finding_covers(const kvc_finding *finding, const kvc_finding *other)
 {
     kvc_situation a = kvc_failure_outline(&finding->failure);
@@ -160,18 +185,21 @@ int kvc_finding_covers(const kvc_finding *finding, const kvc_finding *other)
         return 0;
     /* A buffer that an op moves is moved whatever the cache holds. */
     if (finding->failure.place == KVC_PLACE_ADDRESS && other->failure.place == KVC_PLACE_ADDRESS &&
-        finding->failure.op == other->failure.op && same_tensor(finding, other))
+        finding->failure.op == other->failure.op && strcmp(finding->wrong, other->wrong) == 0)
+        return 1;
+    if (same_refusal(finding, other) &&
+        (finding->params.call == KVC_CALL_POSITION || other->params.call != KVC_CALL_POSITION))
         return 1;
     /* A tensor that a copy shares is changed by every op that writes to it. */
     if (finding->failure.place == KVC_PLACE_ORIGINAL && other->failure.place == KVC_PLACE_ORIGINAL &&
-        same_tensor(finding, other))
+        strcmp(finding->wrong, other->wrong) == 0)
         return 1;
     /* The same wrong state may break an earlier law in one situation and a later one in another. */
     if (finding->failure.law > other->failure.law ||
         (finding->failure.law != other->failure.law && finding->failure.rule == KVC_CONTRACT_UNRECORDED) ||
         finding->failure.place != other->failure.place ||
         finding->failure.deviation != other->failure.deviation || finding->failure.op != other->failure.op ||
-        !same_tensor(finding, other) || a.ask != b.ask ||
+        strcmp(finding->wrong, other->wrong) != 0 || a.ask != b.ask ||
         (finding->params.call != KVC_CALL_POSITION && other->params.call == KVC_CALL_POSITION))
         return 0;
     for (int at = 0; at <= other->sequence.count && found < finding->sequence.count; at++) {

@@ -15,8 +15,10 @@ typedef struct kvc_finding {
     uint64_t failures;     /* sequences that failed for this cause */
     int proved;            /* every smaller sequence was run */
     uint64_t smaller_tried;
+    int shrunk;            /* made as small as it goes */
     int flaky;             /* the minimal case did not fail each time */
     char tensor[160];      /* "keys" or "keys of DynamicLayer", "length" ... */
+    char wrong[200];       /* that of it which is part of the cause */
     char situation[160];
     char id[48];
     char *detail; /* JSON with expected, observed and title; owned */

@@ -7,7 +7,7 @@
 #include "harness/case.h"
 #include "harness/finding.h"
 
-enum { CHOICES_MAX = 64, NODES_MAX = 1000000 };
+enum { CHOICES_MAX = 160, NUMBERS_MAX = 32, ROWS_TRIED = 3, NODES_MAX = 1000000 };
 
 typedef struct prover {
     const kvc_bench *bench;
@@ -39,12 +39,31 @@ static void add_choice(prover *self, kvc_op op)
     }
 }
 
+/* The most rows that the case comes to, and at least two. */
+static int rows_of(const prover *self)
+{
+    const kvc_sequence *sequence = &self->finding->sequence;
+    int rows = self->finding->params.batch;
+    int most = rows > 2 ? rows : 2;
+
+    for (int at = 0; at < sequence->count; at++) {
+        const kvc_op *op = &sequence->op[at];
+        if (op->kind == KVC_REPEAT)
+            rows *= op->n;
+        else if (op->kind == KVC_SELECT)
+            rows = op->count;
+        most = rows > most ? rows : most;
+    }
+    return most;
+}
+
 /* The alphabet: numbers up to all that the case appends and removes, so that fewer ops with larger numbers are among them. */
 static void make_choices(prover *self)
 {
     int32_t appended = 0;
     int32_t cropped = 0;
     int positive = 0;
+    int rows;
     const kvc_sequence *sequence = &self->finding->sequence;
 
     for (int at = 0; at < sequence->count; at++) {
@@ -58,32 +77,37 @@ static void make_choices(prover *self)
     }
     appended = appended < 1 ? 1 : appended;
     cropped = cropped < 1 ? 1 : cropped;
-    for (int32_t n = 1; n <= appended && n <= CHOICES_MAX; n++)
+    self->complete &= appended <= NUMBERS_MAX && cropped <= NUMBERS_MAX && positive <= NUMBERS_MAX;
+    for (int32_t n = 1; n <= appended && n <= NUMBERS_MAX; n++)
         add_choice(self, (kvc_op){.kind = KVC_APPEND, .n = n});
-    for (int32_t n = 0; n <= cropped && n <= CHOICES_MAX; n++)
+    for (int32_t n = 0; n <= cropped && n <= NUMBERS_MAX; n++)
         add_choice(self, (kvc_op){.kind = KVC_CROP, .n = -n});
-    for (int32_t n = 1; n <= (positive > 0 ? positive : 1); n++)
+    for (int32_t n = 1; n <= (positive > 0 ? positive : 1) && n <= NUMBERS_MAX; n++)
         add_choice(self, (kvc_op){.kind = KVC_CROP, .n = n});
     add_choice(self, (kvc_op){.kind = KVC_RESET});
     for (uint8_t kind = KVC_OFFLOAD; kind <= KVC_PICKLE; kind++)
         add_choice(self, (kvc_op){.kind = kind});
     for (int32_t n = 0; n <= 1; n++)
         add_choice(self, (kvc_op){.kind = KVC_RECORD, .n = n});
-    for (int32_t n = 1; n <= 2; n++)
-        add_choice(self, (kvc_op){.kind = KVC_REPEAT, .n = n});
-    for (int at = 0; at < sequence->count; at++) {
-        const kvc_op *op = &sequence->op[at];
-        /* Rows are tried two at a time: of a case that needs more nothing is proved. */
-        if (op->count > 2 || (op->count > 0 && op->rows[0] > 1) || (op->count > 1 && op->rows[1] > 1) ||
-            (op->kind == KVC_REPEAT && op->n > 2))
-            self->complete = 0;
+    rows = rows_of(self);
+    if (rows > ROWS_TRIED) {
+        /* Too many orders: of a case that needs more rows nothing is proved. */
+        self->complete = 0;
+        return;
     }
-    for (uint8_t a = 0; a < 2; a++) {
-        add_choice(self, (kvc_op){.kind = KVC_REORDER, .count = 1, .rows = {a}});
-        add_choice(self, (kvc_op){.kind = KVC_SELECT, .count = 1, .rows = {a}});
-        for (uint8_t b = 0; b < 2; b++) {
-            add_choice(self, (kvc_op){.kind = KVC_REORDER, .count = 2, .rows = {a, b}});
-            add_choice(self, (kvc_op){.kind = KVC_SELECT, .count = 2, .rows = {a, b}});
+    for (int32_t n = 1; n <= rows; n++)
+        add_choice(self, (kvc_op){.kind = KVC_REPEAT, .n = n});
+    for (uint8_t count = 1; count <= rows; count++) {
+        int orders = 1;
+        for (uint8_t at = 0; at < count; at++)
+            orders *= rows;
+        for (int order = 0; order < orders; order++) {
+            kvc_op op = {.kind = KVC_REORDER, .count = count};
+            for (int at = count - 1, rest = order; at >= 0; at--, rest /= rows)
+                op.rows[at] = (uint8_t)(rest % rows);
+            add_choice(self, op);
+            op.kind = KVC_SELECT;
+            add_choice(self, op);
         }
     }
 }
@@ -116,6 +140,18 @@ static int is_over(const prover *self)
     return self->found || !self->complete || self->result != KVC_CREW_DONE;
 }
 
+/* Whether a cache of so many rows can do it. */
+static int fits_rows(const kvc_op *op, int32_t rows)
+{
+    if ((op->kind == KVC_REORDER && op->count != rows) || (op->kind == KVC_REPEAT && op->n * rows > KVC_ROWS_MAX))
+        return 0;
+    for (int at = 0; at < op->count; at++) {
+        if (op->rows[at] >= rows)
+            return 0;
+    }
+    return 1;
+}
+
 /* Extends `sequence`, whose ops the model stands behind, to every sequence of `length` ops. */
 static void extend(prover *self, kvc_sequence *sequence, kvc_model *model, int length)
 {
@@ -125,9 +161,7 @@ static void extend(prover *self, kvc_sequence *sequence, kvc_model *model, int l
         kvc_expectation expectation;
         kvc_model next;
         kvc_token *tokens;
-        if ((op->kind == KVC_REORDER && op->count != model->rows) ||
-            (op->kind == KVC_REPEAT && op->n * model->rows > KVC_ROWS_MAX) ||
-            (op->count > 0 && op->rows[0] >= model->rows) || (op->count > 1 && op->rows[1] >= model->rows))
+        if (!fits_rows(op, model->rows))
             continue;
         /* Only the last op may be the one that fails, and only in the situation that is part of the cause. */
         if (last && op->kind != self->finding->failure.op)

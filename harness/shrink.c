@@ -271,5 +271,6 @@ kvc_crew_result kvc_finding_shrink(const kvc_bench *bench, kvc_finding *finding,
         changed |= shrink_params(&self);
     }
     free(self.list);
+    finding->shrunk = self.result == KVC_CREW_DONE;
     return self.result;
 }

@@ -672,6 +672,21 @@ static void add_op_laws(const kvc_judge *judge, const kvc_op *op, kvc_failure *f
     }
 }
 
+/* Digests an error so that the same complaint about other numbers is the same. */
+static uint32_t complaint_of(const kvc_observation *observation)
+{
+    const char *const part[] = {observation->error_kind, observation->error_text};
+    uint32_t hash = 2166136261u;
+
+    for (size_t at = 0; at < sizeof part / sizeof part[0]; at++) {
+        for (const char *byte = part[at]; *byte != '\0'; byte++) {
+            if (*byte < '0' || *byte > '9')
+                hash = (hash ^ (unsigned char)*byte) * 16777619u;
+        }
+    }
+    return hash | 1;
+}
+
 static int judge_refused(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation, uint64_t other,
                          kvc_failure *failure)
 {
@@ -690,6 +705,7 @@ static int judge_refused(kvc_judge *judge, const kvc_op *op, const kvc_observati
         note(&changed, &change, KVC_ATOMIC, KVC_PLACE_OTHER, -1, 0, KVC_CHANGED);
     if (expectation->verdict == KVC_DO) {
         note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_REFUSED);
+        failure->complaint = complaint_of(observation);
         add_op_laws(judge, op, failure);
         if (was_claimed(judge, op, observation))
             kvc_failure_add(failure, KVC_HONEST);

@@ -33,6 +33,7 @@ typedef struct kvc_failure {
     uint32_t also; /* bit 1 << kvc_law: the others */
     int32_t rule;  /* kvc_rule_name of the rule that decides */
     int32_t rule_layer; /* and the layer that it holds for */
+    uint32_t complaint; /* what the error of a refusal says, numbers left out; 0: it was not refused */
     kvc_situation situation;
 } kvc_failure;
 
