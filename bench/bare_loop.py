@@ -1,4 +1,4 @@
-"""The bare Python loop: makes the calls on a DynamicLayer that the adapter makes for the same sequences.
+"""The bare Python loop: makes the calls on a layer that the adapter makes for the same sequences.
 
 It looks at nothing. Reads requests of docs/protocol.md from a file, one on a line, and prints
 `{"ops": ..., "seconds": ...}`. Inputs are made for each append, as a caller makes them.
@@ -13,7 +13,7 @@ import warnings
 from typing import Any
 
 import torch
-from transformers.cache_utils import Cache, DynamicLayer
+from transformers.cache_utils import Cache, DynamicLayer, DynamicSlidingWindowLayer
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64}
 
@@ -21,7 +21,8 @@ DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.
 class Caller:
     """One choice of parameters: how inputs look and how ops are called."""
 
-    def __init__(self, params: dict[str, Any]) -> None:
+    def __init__(self, variant: str, params: dict[str, Any]) -> None:
+        self.window: int = params["window"] if variant == "DynamicSlidingWindowLayer" else 0
         self.batch: int = params["batch"]
         self.heads: int = params["heads"]
         self.key_dim: int = params["key_dim"]
@@ -55,9 +56,10 @@ class Caller:
 
     def run(self, ops: list[list[Any]]) -> int:
         """One sequence on a new cache; how many ops were refused."""
-        layer = DynamicLayer()
+        layer = DynamicSlidingWindowLayer(sliding_window=self.window) if self.window > 0 else DynamicLayer()
         cache: Any = Cache(layers=[layer]) if self.through else layer
         place = (0,) if self.through else ()
+        announces = self.through and hasattr(Cache, "get_query_offset")
         rows = self.batch
         refused = 0
         for name, *rest in ops:
@@ -67,6 +69,10 @@ class Caller:
                 elif name == "crop":
                     _ = cache.is_croppable
                     cache.crop(rest[0])
+                elif name == "record" and rest[0]:
+                    cache.activate_past_recording()
+                elif name == "record":
+                    layer.record_past = False
                 elif name == "reset":
                     cache.reset()
                 elif name == "reorder":
@@ -80,6 +86,8 @@ class Caller:
             except Exception:  # a refusal is an answer
                 refused += 1
             cache.get_seq_length(*place)
+            if announces:
+                cache.get_query_offset(0)
         return refused
 
 
@@ -93,11 +101,11 @@ def main() -> int:
     ops = sum(len(sequence) for request in requests for sequence in request["sequences"])
     for request in requests[:2]:
         for sequence in request["sequences"]:
-            Caller(request["params"]).run(sequence)
+            Caller(request["variant"], request["params"]).run(sequence)
     start = time.perf_counter()
     processor = time.process_time()
     for request in requests:
-        caller = Caller(request["params"])
+        caller = Caller(request["variant"], request["params"])
         for sequence in request["sequences"]:
             caller.run(sequence)
     taken = time.perf_counter() - start

@@ -1,9 +1,12 @@
 """Measures kvconform beside other ways to do the same work, in one run, and prints ratios.
 
-On a cache of transformers, `DynamicLayer` with all its laws:
+On `DynamicLayer` and `DynamicSlidingWindowLayer` of transformers with all their laws, with one worker and with two:
 
 * a bare Python loop that makes the same calls for the same sequences and checks nothing (bare_loop.py),
-* the same property as a Hypothesis state machine (state_machine.py).
+* for the first, the same property as a Hypothesis state machine (state_machine.py).
+
+Seconds there are seconds of the clock, as a user waits for them; the processor seconds for one op, which other programs
+on the machine touch less, stand beside them.
 
 On built-in caches, a bare C loop on the same table of functions (bare_plugin.c).
 
@@ -27,6 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+LAYERS = ("DynamicLayer", "DynamicSlidingWindowLayer")
 FIRST = 5_000
 """Sequences of the smaller budget: past the exhaustive stage, so that all loops run the same random ones."""
 BUILTIN = ("full", "window", "fixed", "fixed_window", "indexed", "ring", "blocks", "convolution", "recurrent", "cross")
@@ -83,10 +87,10 @@ class Bench:
             raise SystemExit(f"bench: {' '.join(command)}: exit status {done.returncode}\n{done.stderr[-2000:]}")
         return done.stdout
 
-    def kvconform_run(self, target: str, sequences: int) -> tuple[dict[str, Any], float]:
+    def kvconform_run(self, target: str, sequences: int, jobs: int = 1) -> tuple[dict[str, Any], float]:
         """The run's entry of the result, and the processor seconds of all processes."""
         result = self.folder / "result.json"
-        command = [self.kvconform, "run", target, "--budget", str(sequences), "--jobs", "1", "--quiet"]
+        command = [self.kvconform, "run", target, "--budget", str(sequences), "--jobs", str(jobs), "--quiet"]
         command += ["--json", str(result)] + (["--python", self.python] if self.python else [])
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(command, capture_output=True, text=True, env=self.environment, check=False)
@@ -98,47 +102,57 @@ class Bench:
             raise SystemExit(f"bench: {target}: {entry['status']}: {entry.get('reason', '')}")
         return entry, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-    def kvconform_rate(self, target: str, sequences: int) -> tuple[int, float, float]:
+    def kvconform_rate(self, target: str, sequences: int, jobs: int = 1) -> tuple[int, float, float]:
         """Checked ops, seconds and processor seconds between the two budgets."""
-        small, small_processor = self.kvconform_run(target, FIRST)
-        large, large_processor = self.kvconform_run(target, FIRST + sequences)
+        small, small_processor = self.kvconform_run(target, FIRST, jobs)
+        large, large_processor = self.kvconform_run(target, FIRST + sequences, jobs)
         return (
             large["ops"] - small["ops"],
             large["seconds"] - small["seconds"],
             large_processor - small_processor,
         )
 
-    def transformers(self, sequences: int, examples: int) -> dict[str, Any]:
-        """DynamicLayer beside a bare loop and a state machine."""
+    def python_loop(self, script: str, argument: str, series: Series, processor: Series) -> None:
+        """One round of a program that prints its ops and seconds."""
+        found = json.loads(self.call([self.python, str(self.source / script), argument]))
+        series.add(found["ops"], found["seconds"])
+        processor.add(found["ops"], found["processor_seconds"])
+
+    def transformers(self, variant: str, sequences: int, examples: int) -> dict[str, Any]:
+        """One layer beside a bare loop and, for DynamicLayer, a state machine."""
         version = self.call([self.python, "-c", "import transformers; print(transformers.__version__)"]).strip()
         requests = self.folder / "requests.jsonl"
         span = [str(FIRST), str(FIRST + sequences)]
-        command = [str(self.programs / "requests"), "transformers", version, "DynamicLayer", "1", *span]
+        command = [str(self.programs / "requests"), "transformers", version, variant, "1", *span]
         requests.write_text(self.call(command), encoding="utf-8")
-        checked, bare, machine = Series("kvconform"), Series("bare Python loop"), Series("Hypothesis state machine")
+        names = ("kvconform, one worker", "kvconform, two workers", "bare Python loop", "Hypothesis state machine")
+        one, two, bare, machine = (Series(name) for name in names)
+        spent = [Series(name) for name in names]
         for _ in range(self.rounds):
-            ops, seconds, _ = self.kvconform_rate("transformers:DynamicLayer", sequences)
-            checked.add(ops, seconds)
-            for series, script, argument in (
-                (bare, "bare_loop.py", str(requests)),
-                (machine, "state_machine.py", str(examples)),
-            ):
-                found = json.loads(self.call([self.python, str(self.source / script), argument]))
-                series.add(found["ops"], found["seconds"])
-        ratios = {"of the bare loop": bare.median / checked.median, "of Hypothesis": machine.median / checked.median}
-        print(f"transformers {version} DynamicLayer, checked with all its laws, one job")
-        for series in (checked, bare, machine):
-            print(series.line())
-        print(f"  kvconform makes {ratios['of the bare loop']:.2f} of the bare loop (target: at least 0.5)")
-        print(f"  kvconform makes {ratios['of Hypothesis']:.1f} times Hypothesis (target: at least 15)")
-        return {
-            "version": version,
-            "kvconform": checked.as_json(),
-            "bare_loop": bare.as_json(),
-            "hypothesis": machine.as_json(),
-            "kvconform_of_bare_loop": ratios["of the bare loop"],
-            "kvconform_of_hypothesis": ratios["of Hypothesis"],
+            for jobs, series in ((1, one), (2, two)):
+                ops, seconds, used = self.kvconform_rate(f"transformers:{variant}", sequences, jobs)
+                series.add(ops, seconds)
+                spent[jobs - 1].add(ops, used)
+            self.python_loop("bare_loop.py", str(requests), bare, spent[2])
+            if variant == "DynamicLayer":
+                self.python_loop("state_machine.py", str(examples), machine, spent[3])
+        print(f"transformers {version} {variant}, checked with all its laws")
+        result: dict[str, Any] = {"version": version}
+        for series, processor in zip((one, two, bare, machine), spent, strict=True):
+            if series.seconds:
+                print(series.line() + f"   {1e6 * processor.median:5.1f} us of a processor for one op")
+                entry = {**series.as_json(), "processor_seconds_per_op": processor.seconds}
+                result[series.name.replace(",", "").replace(" ", "_")] = entry
+        result["ratios"] = ratios = {
+            "one worker of the bare loop": bare.median / one.median,
+            "two workers of one": one.median / two.median,
+            "processor seconds of the bare loop": spent[2].median / spent[0].median,
         }
+        if machine.seconds:
+            ratios["one worker of Hypothesis"] = machine.median / one.median
+        for name, ratio in ratios.items():
+            print(f"  {name:34} {ratio:14.2f}")
+        return result
 
     def builtin(self, variant: str, sequences: int) -> dict[str, Any]:
         """A built-in cache beside a bare loop, in processor time: checked ops for each second of one core."""
@@ -193,7 +207,9 @@ def measure(bench: Bench, arguments: argparse.Namespace) -> dict[str, Any]:
     """Measures all and prints as it goes."""
     result: dict[str, Any] = {"schema": "kvconform-bench/1", "rounds": arguments.rounds}
     if arguments.python:
-        result["transformers"] = bench.transformers(arguments.sequences, arguments.examples)
+        result["transformers"] = {
+            variant: bench.transformers(variant, arguments.sequences, arguments.examples) for variant in LAYERS
+        }
     else:
         print("no --python: transformers is not measured")
     print("built-in caches, checked ops for each second of one core (target: at least 3,000,000)")
