@@ -6,7 +6,7 @@
 static int is_driven(const char *name, const char *const *variants)
 {
     for (size_t at = 0; variants[at] != NULL; at++) {
-        size_t length = strcspn(variants[at], "[");
+        size_t length = strcspn(variants[at], "-");
         if (strlen(name) == length && memcmp(variants[at], name, length) == 0)
             return 1;
     }

@@ -9,7 +9,7 @@
 #include "reference/catalogue.h"
 
 /*
- * Compares all `classes` of an installation with the `variants` that its adapter drives (NULL-ended; what follows a `[` in their
+ * Compares all `classes` of an installation with the `variants` that its adapter drives (NULL-ended; what follows a `-` in their
  * names says how the class is made) and with the exemptions. Returns the names of the rest as a list that the caller frees; NULL
  * with *error set when memory is short or an exemption names no class of this version, or one that is driven. `assumed`: the version is newer than
  * anything that was read, or a build between two releases: exemptions may be behind.

@@ -73,7 +73,7 @@ Test(uncovered, refuses_damaged_exemptions) {
 /* What is left of `classes` on a version, joined with commas; the error's text when it is refused. */
 static const char *left(const char *version, int assumed, const char *classes) {
     static char out[640];
-    static const char *const variants[] = {"Full", "Many[first]", "Many[second]", NULL};
+    static const char *const variants[] = {"Full", "Many-first", "Many-second", NULL};
     kvc_exemptions exemptions;
     kvc_error error;
     kvc_catalogue catalogue = {.exempted = 1, .exemptions = &exemptions};

@@ -1,8 +1,9 @@
 """Finding every cache class of an installed transformers, without importing its models.
 
-A cache class is one that derives, directly or not, from one of `ROOTS`; or that a table of layer types in `cache_utils`
-names; or, in the generation and model files, one whose name ends in `Cache` or `CacheLayer`, whatever it derives from. The
-source is read as text: importing all models takes minutes, and registration by import would only show what was imported.
+A cache class is one that derives, directly or not, from one of `ROOTS`; or that a table of layer types in
+`cache_utils` names; or, in the generation and model files, one whose name ends in `Cache` or `CacheLayer`, whatever it
+derives from. The source is read as text: importing all models takes minutes, and registration by import would only
+show what was imported.
 """
 
 from __future__ import annotations
