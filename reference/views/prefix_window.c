@@ -24,8 +24,7 @@ int kvc_view_prefix_fills(const kvc_model *model, int slot, int32_t wanted)
 {
     const kvc_slot_state *state = &model->slot[slot];
 
-    return (state->set ? state->prefix : wanted) > model->plan->params.capacity - buffer_window(model) ||
-           model->plan->params.capacity <= model->plan->params.window;
+    return (state->set ? state->prefix : wanted) >= model->plan->params.capacity - buffer_window(model);
 }
 
 static int32_t settle(kvc_model *model, int slot)

@@ -121,6 +121,24 @@ def compress(layer, name, kv, gate, prefix=""):
     entries = chunk[:, BLOCK - 1 :: BLOCK, :half].clone()
     returned[f"{prefix}returned.compressed_kv.{name}"] = layer.update_compressor_states(name, entries)
 ''',
+    "whole": '''\
+def whole(layer, name):
+    """Keys or values with the prefill in front of them; the prefill alone where their rows do not fit together."""
+    if not layer.is_initialized:
+        return None
+    prefill, held = getattr(layer, f"prefill_{name}"), getattr(layer, name)
+    if prefill is None or prefill.numel() == 0:
+        return held
+    if held.numel() == 0 or held.shape[0] != prefill.shape[0]:
+        return prefill
+    return torch.cat([prefill, held], dim=-2)
+''',
+    "declare": '''\
+def declare(layer):
+    """What `generate` does on an empty cache: it says how many tokens the prefill will have."""
+    if layer.get_seq_length() == 0:
+        layer.set_prefill_length(KEEP)
+''',
     "state": '''\
 def state(last, rows):
     """A recurrent state after token `last`, [rows, heads, key channels, value channels]"""
@@ -172,7 +190,7 @@ def attempt(text, call):
 COUNTERS = """\
 def counters(layers):
     # What the layers count by themselves.
-    ends = ("cumulative_length", "cumulative_length_int")
+    ends = ("cumulative_length", "cumulative_length_int", "prefill_length")
     return [
         {name: int(value) for name, value in vars(layer).items() if name.endswith(ends) and value is not None}
         for layer in layers
@@ -203,7 +221,7 @@ def compare(what, expected, saw):
         faults.append(what)
 
 
-def compare_tensor(name, expected, kind):
+def compare_tensor(name, expected, kind, front=0):
     """Compare what a tensor holds, row by row."""
     tensor = returned.get(name) if "returned." in name else stored().get(name)
     saw = seen(name, tensor)
@@ -214,8 +232,11 @@ def compare_tensor(name, expected, kind):
         # Only the first cells of a static buffer count; what stands behind them is not said.
         saw = [row[: len(wanted)] for row, wanted in zip(saw, expected)] + saw[len(expected) :]
     if kind == "newest":
-        # One token more than needed is fine.
-        saw = [row[-len(wanted) :] if wanted else row for row, wanted in zip(saw, expected)] + saw[len(expected) :]
+        # One token more than needed is fine, behind the first `front`.
+        saw = [
+            row[:front] + row[len(row) - len(wanted) + front :] if front < len(wanted) <= len(row) else row
+            for row, wanted in zip(saw, expected)
+        ] + saw[len(expected) :]
     compare(name, expected if any(expected) else [], saw if any(saw) else [])
     if saw and tensor.dtype not in (DTYPE, torch.int64):
         compare(f"dtype of {name}", DTYPE, tensor.dtype)

@@ -23,6 +23,7 @@ from kvconform_adapter.request import Params, RequestError
 CACHE_UTILS = "transformers.cache_utils"
 MINIMAX = "transformers.models.minimax.modeling_minimax"
 MINIMAX_M3 = "transformers.models.minimax_m3_vl.modeling_minimax_m3_vl"
+UNLIMITED_OCR = "transformers.models.unlimited_ocr.modeling_unlimited_ocr"
 DEEPSEEK = "transformers.models.deepseek_v4.modeling_deepseek_v4"
 DEEPSEEK_CONFIG = "transformers.models.deepseek_v4.configuration_deepseek_v4"
 
@@ -34,7 +35,7 @@ class Variant:
     `attention`, `linear`: the halves it has. `index`: "" or the attribute that holds its index keys. `sliding`,
     `static`: whether it is made with a window, with a maximal length. `blocks`: "" or what its configuration calls the
     rate of its compressed blocks; `overlap`: whether those overlap and an indexer has some of its own. `stores`: False
-    for a placeholder.
+    for a placeholder. `prefix`: whether the first tokens are kept apart and never evicted.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Variant:
     blocks: str = ""
     overlap: bool = False
     stores: bool = True
+    prefix: bool = False
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -88,13 +90,28 @@ VARIANTS = {
             "DeepseekV4CSACache", module=DEEPSEEK, sliding=True, blocks="compressed_sparse_attention", overlap=True
         ),
         Variant("DummyLayer", stores=False),
+        Variant("UnlimitedOcrDynamicReferenceSlidingWindowLayer", module=UNLIMITED_OCR, sliding=True, prefix=True),
+        Variant(
+            "UnlimitedOcrStaticReferenceSlidingWindowLayer",
+            module=UNLIMITED_OCR,
+            sliding=True,
+            static=True,
+            prefix=True,
+        ),
     )
 }
 """Single layers. Containers stand in `transformers_containers`."""
 
 MINIMAX_CACHE = "MiniMaxCache"
 
-COUNTERS = ("cumulative_length", "cumulative_length_int", "indexer_cumulative_length", "idx_cumulative_length")
+COUNTERS = (
+    "cumulative_length",
+    "cumulative_length_int",
+    "prefill_cumulative_length",
+    "prefill_length",
+    "indexer_cumulative_length",
+    "idx_cumulative_length",
+)
 """Hidden counters of static layers, each an int or a tensor with one element."""
 
 
@@ -219,6 +236,27 @@ def fetch_state(attribute: str, number: int) -> Fetch:
     return fetch
 
 
+def fetch_whole(variant: Variant, name: str) -> Fetch:
+    """Reads keys or values with the prefix in front of them, as attention sees them."""
+    if variant.static:
+        return attrgetter(f"all_{name}")
+    front = f"prefill_{name}"
+
+    def fetch(layer: Any) -> Any:
+        # What the layer holds while it says that it is not initialised is dropped by its next update.
+        if not layer.is_initialized:
+            return None
+        prefix, held = getattr(layer, front), getattr(layer, name)
+        if prefix is None or prefix.numel() == 0:
+            return held
+        # A prefix with other rows than the rest cannot be joined to it: its own rows are what is wrong.
+        if held.numel() == 0 or held.shape[0] != prefix.shape[0]:
+            return prefix
+        return torch.cat([prefix, held], dim=-2)
+
+    return fetch
+
+
 def fetch_counter(attribute: str) -> Fetch:
     """Reads a counter as a tensor of shape [1]; a counter that is a tensor is not copied."""
 
@@ -234,7 +272,9 @@ def fetch_counter(attribute: str) -> Fetch:
 def stored_tensors(variant: Variant, parts: tuple[str, ...], states: int) -> list[tuple[str, Fetch]]:
     """Names of the tensors that a layer stores, and how to read them."""
     found: list[tuple[str, Fetch]] = []
-    if "attention" in parts:
+    if "attention" in parts and variant.prefix:
+        found += [(name, fetch_whole(variant, name)) for name in ("keys", "values")]
+    elif "attention" in parts:
         found += [("keys", attrgetter("keys")), ("values", attrgetter("values"))]
     if "index" in parts:
         found.append((variant.index, attrgetter(variant.index)))
@@ -243,7 +283,7 @@ def stored_tensors(variant: Variant, parts: tuple[str, ...], states: int) -> lis
     for part, attribute in (("convolution", "conv_states"), ("recurrent", "recurrent_states")):
         if part in parts:
             found += [(f"{attribute}.{number}", fetch_state(attribute, number)) for number in range(states)]
-    if variant.static:
+    if variant.static or variant.prefix:
         found += [(name, fetch_counter(name)) for name in COUNTERS if counts(name, variant, parts)]
     return found
 
@@ -252,4 +292,6 @@ def counts(name: str, variant: Variant, parts: tuple[str, ...]) -> bool:
     """Whether the counter belongs to a part that is in use."""
     if name.startswith(("idx_", "indexer_")):
         return "index" in parts and variant.index.startswith(name.partition("_")[0])
+    if name.startswith("prefill_"):
+        return variant.prefix
     return "attention" in parts and (variant.sliding or name != "cumulative_length_int")

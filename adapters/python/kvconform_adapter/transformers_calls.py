@@ -106,6 +106,7 @@ class Plan:
     masks: list[Callable[[Session, int], Any] | None] = field(default_factory=list)
     positions: list[Callable[[Session], Any]] = field(default_factory=list)
     ops: dict[str, Callable[[Session, Any], Any]] = field(default_factory=dict)
+    before_append: Callable[[Session], None] | None = None
     addresses: bool = False
     recurrent: bool = False
 
@@ -166,7 +167,8 @@ class PlanMaker:
         owner = load_class(variant.module, variant.name)
         arguments = constructor_arguments(variant, self.params, owner)
         cache_class = load_class(CACHE_UTILS, "Cache")
-        rows = self.params.batch
+        params = self.params
+        rows = params.batch
 
         def open_session() -> Session:
             layer = owner(**arguments)
@@ -174,6 +176,8 @@ class PlanMaker:
 
         plan = Plan(open_session, addresses=variant.static or variant.linear)
         self.add_layer(plan, variant, 0, "", chosen_parts(variant, self.params, False), through)
+        if params.keep > 0 and variant.prefix:
+            plan.before_append = declare_prefix(params.keep)
         plan.ops = self.common_ops(cache_class if through else owner)
         plan.ops["record"] = record_container if through else record_layer
         check_tensors(plan)
@@ -461,6 +465,17 @@ def linear_cache(cache: Any) -> Any:
     """Reads the linear layer of a MiniMaxCache; an empty list stands for none."""
     held = cache.linear_cache
     return held[0] if held and isinstance(held[0], torch.Tensor) else None
+
+
+def declare_prefix(length: int) -> Callable[[Session], None]:
+    """What the model's `_prefill` does: on an empty cache it says how long the prefix will be."""
+
+    def declare(session: Session) -> None:
+        for layer in session.layers:
+            if hasattr(layer, "set_prefill_length") and layer.get_seq_length() == 0:
+                layer.set_prefill_length(length)
+
+    return declare
 
 
 def position_reader(index: int) -> Callable[[Session], Any]:

@@ -224,6 +224,7 @@ class Writer:
             "CHANNELS": self.params.channels,
             "KERNEL": self.params.kernel,
             "BLOCK": self.params.block,
+            "KEEP": self.params.keep,
             "PLANES": PLANES,
         }
         wanted = ["spread"]
@@ -242,6 +243,10 @@ class Writer:
         if self.uses("compressor"):
             overlap = any(part.variant.overlap for part in self.parts)
             wanted += ["features", "compress_overlapping" if overlap else "compress"]
+        if any(part.variant.prefix and not part.variant.static for part in self.parts):
+            wanted.append("whole")
+        if self.declared():
+            wanted.append("declare")
         if self.params.layout == "strided":
             wanted[0] = "spread_apart"
         helpers = "\n\n".join(HELPERS[name] for name in wanted)
@@ -258,6 +263,10 @@ class Writer:
             sizes="\n".join(used),
             helpers=helpers,
         )
+
+    def declared(self) -> list[Part]:
+        """Layers that are told how long their prefix will be."""
+        return [part for part in self.parts if part.variant.prefix and self.params.keep > 0]
 
     def sized(self) -> bool:
         """Whether linear layers of this version are told their kernel size; false too when there are none."""
@@ -342,7 +351,7 @@ class Writer:
         found = []
         for part in self.parts:
             if "attention" in part.parts:
-                found += [(f"{part.prefix}{name}", f"{part.spelled}.{name}") for name in ("keys", "values")]
+                found += [(f"{part.prefix}{name}", self.held(part, name)) for name in ("keys", "values")]
             if "index" in part.parts:
                 found.append((part.prefix + part.variant.index, f"{part.spelled}.{part.variant.index}"))
             for compressor in part.compressors:
@@ -367,6 +376,12 @@ class Writer:
             found = [(name, made.format(text, text.partition("[")[2].partition("]")[0])) for name, text in found]
         return found
 
+    def held(self, part: Part, name: str) -> str:
+        """The expression for the keys or values of a layer."""
+        if not part.variant.prefix:
+            return f"{part.spelled}.{name}"
+        return f"{part.spelled}.all_{name}" if part.variant.static else f"whole({part.spelled}, {json.dumps(name)})"
+
     # Ops
 
     def make_ops(self) -> list[str]:
@@ -378,6 +393,8 @@ class Writer:
             name, argument = op
             last = number == self.request.step
             text = f"{name} {json.dumps(argument)}" if argument is not None else name
+            if name == "append":
+                lines += [f"declare({part.spelled})" for part in self.declared()]
             lines += self.before_last(op) if last else []
             if name == "append" and isinstance(argument, int):
                 lines += [f"def append_{number}():", *self.append(number, start, argument), "", ""]
@@ -591,7 +608,8 @@ class Writer:
                 continue
             numbers, kind = self.numbers_of(name, rows)
             if kind:
-                lines.append(f"compare_tensor({json.dumps(name)}, {numbers}, {kind})")
+                front = self.front() if kind == '"newest"' else 0
+                lines.append(f"compare_tensor({json.dumps(name)}, {numbers}, {kind}{f', {front}' if front else ''})")
         return lines or ['compare("outcome", "done", outcome)']
 
     def numbers_of(self, name: str, rows: Any) -> tuple[list[list[int]], str]:
@@ -631,10 +649,21 @@ class Writer:
         if part is None or not part.variant.static or base == "indexer_position_ids":
             return '"exact"'
         cells = min(self.params.capacity, self.params.window) if part.variant.sliding else self.params.capacity
+        cells += self.front()
         lengths = [number for number in self.request.expected.get("length", []) if type(number) is int]
         if "returned." in name and max([*lengths, expected]) > cells:
             return '"newest"'
         return '"buffer"'
+
+    def front(self) -> int:
+        """Tokens that a static layer keeps in front of its window: declared, or those of the first append."""
+        if not any(part.variant.prefix and part.variant.static for part in self.parts):
+            return 0
+        resets = [at for at, op in enumerate(self.ops) if op[0] == "reset"]
+        appends = [op[1] for op in self.ops[resets[-1] if resets else 0 :] if op[0] == "append"]
+        first = appends[0] if appends and isinstance(appends[0], int) else 0
+        room = self.params.capacity - min(self.params.capacity, self.params.window)
+        return min(self.params.keep or first, room)
 
     def static_names(self) -> list[str]:
         """Tensors that are documented to keep their address."""

@@ -57,6 +57,8 @@ class Runner:
         plan = self.plan
         observer_error = -1
         masks = []
+        if plan.before_append is not None:
+            plan.before_append(session)
         for mask in plan.masks:
             if mask is None:
                 masks.append("null")
