@@ -155,6 +155,24 @@ CASES: dict[str, tuple[dict[str, Any], Any]] = {
         ),
         lambda v: 1,
     ),
+    "a prefix stays": (
+        case(
+            "UnlimitedOcrStaticReferenceSlidingWindowLayer",
+            [["append", 2], ["append", 4]],
+            state([6], **{"keys": [[0, 1, 4, 5]], "returned.keys": [[0, 1, 2, 3, 4, 5]]}),
+            params={"window": 2, "capacity": 8},
+        ),
+        lambda v: 0,
+    ),
+    "a declared prefix": (
+        case(
+            "UnlimitedOcrDynamicReferenceSlidingWindowLayer",
+            [["append", 1], ["append", 5]],
+            state([6], keys=[[0, 1, 4, 5]]),
+            params={"window": 3, "keep": 2},
+        ),
+        lambda v: 0,
+    ),
     "atomic": (
         case("DynamicLayer", [["append", 2], ["crop", -1]], state([2], keys=[[0, 1]]), law="ATOMIC"),
         lambda v: 0,

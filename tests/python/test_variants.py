@@ -14,7 +14,7 @@ VARIANTS = [
     "LinearAttentionAndSlidingWindowAttentionLayer", "LinearAttentionAndStaticFullAttentionLayer",
     "LinearAttentionAndStaticSlidingWindowAttentionLayer", "MiniMaxM3VLSparseCacheLayer",
     "MiniMaxM3VLSparseStaticCacheLayer", "MiniMaxCache", "DynamicCache", "DeepseekV4HCACache", "DeepseekV4CSACache",
-    "DummyLayer",
+    "DummyLayer", "UnlimitedOcrDynamicReferenceSlidingWindowLayer", "UnlimitedOcrStaticReferenceSlidingWindowLayer",
 ]  # fmt: skip
 CALLS = ["position", "keyword", "deprecated", "container", "container_keyword", "container_deprecated"]
 SEQUENCES: list[list[list[Any]]] = [
@@ -150,3 +150,27 @@ def test_a_placeholder_takes_nothing(adapter: Adapter) -> None:
     assert (crop.outcome, crop.claim, reset.outcome) == (0, 1, 0)
     assert crop.lengths == [None]
     assert crop.shapes == {}
+
+
+def test_a_prefix_is_declared_as_generate_does(adapter: Adapter) -> None:
+    variant = "UnlimitedOcrDynamicReferenceSlidingWindowLayer"
+    if variant not in adapter.hello["variants"]:
+        pytest.skip(f"transformers {adapter.hello['version']} has no {variant}")
+    ops = [["append", 1], ["append", 5], ["append", 1], ["reset"], ["append", 4]]
+    for keep, held in ((0, [0, 4, 5]), (3, [0, 1, 2, 4, 5])):
+        ((_, second, third, _, after),) = adapter.run(variant, {"window": 3, "keep": keep}, ops)
+        assert second.values("keys") == heads_tensor(0, [[(token, 0) for token in held]], 1, 8)
+        assert third.masks == [[len(held) + 1, 4 - max(keep, 1)]]
+        assert third.shapes["returned.keys"] == [1, 1, len(held) + 1, 8]
+        assert after.shapes["keys"] == [1, 1, 4, 8]
+
+
+def test_a_prefix_and_its_window_are_one_buffer(adapter: Adapter) -> None:
+    variant = "UnlimitedOcrStaticReferenceSlidingWindowLayer"
+    if variant not in adapter.hello["variants"]:
+        pytest.skip(f"transformers {adapter.hello['version']} has no {variant}")
+    ((first, second),) = adapter.run(variant, {"window": 2, "capacity": 8}, [["append", 3], ["append", 3]])
+    assert first.shapes["keys"] == first.shapes["returned.keys"] == [1, 1, 5, 8]
+    assert second.values("keys") == heads_tensor(0, [[(token, 0) for token in (0, 1, 2, 4, 5)]], 1, 8)
+    assert first.addresses["keys"] == second.addresses["keys"] != 0
+    assert second.values("prefill_length") == [3]

@@ -94,7 +94,7 @@ def fit(layer, tensor):
     "features": '''\
 def features(first, count, rows, channels):
     """[rows, count, channels]"""
-    return spread(numbers(first, count, rows)[:, :, None].expand(rows, count, channels))
+    return spread(numbers(first, count, rows)[:, 0, :, None].expand(rows, count, channels))
 ''',
     "compress": '''\
 def compress(layer, name, kv, gate, prefix=""):
