@@ -19,7 +19,7 @@ static int32_t fold_length(const kvc_model *model, int32_t fold)
         if (now == fold)
             return at;
         if (at < model->length)
-            now = kvc_value_fold(now, model->token[at].number);
+            now = kvc_value_fold(now, kvc_model_token(model, at));
     }
     return -1;
 }
@@ -32,7 +32,7 @@ static void add_folded(cJSON *list, const kvc_model *model, int32_t fold)
     if (count < 0)
         cJSON_AddItemToArray(list, cJSON_CreateString("?"));
     for (int32_t at = 0; at < count && at < CELLS_SHOWN; at++)
-        cJSON_AddItemToArray(list, cJSON_CreateNumber(model->token[at].number));
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(kvc_model_token(model, at)));
 }
 
 /* The entry of a block is shown as the newest token of the block; -1 when no block of the log makes it. */
@@ -43,9 +43,9 @@ static int32_t newest_of_block(const kvc_model *model, int32_t fold)
     for (int32_t end = block; end <= model->length; end += block) {
         int32_t now = 0;
         for (int32_t at = end - block; at < end; at++)
-            now = kvc_value_fold(now, model->token[at].number);
+            now = kvc_value_fold(now, kvc_model_token(model, at));
         if (now == fold)
-            return model->token[end - 1].number;
+            return kvc_model_token(model, end - 1);
     }
     return -1;
 }

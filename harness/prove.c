@@ -160,7 +160,7 @@ static void extend(prover *self, kvc_sequence *sequence, kvc_model *model, int l
         int last = sequence->count + 1 == length;
         kvc_expectation expectation;
         kvc_model next;
-        kvc_token *tokens;
+        kvc_run *runs;
         if (!fits_rows(op, model->rows))
             continue;
         /* Only the last op may be the one that fails, and only in the situation that is part of the cause. */
@@ -196,13 +196,13 @@ static void extend(prover *self, kvc_sequence *sequence, kvc_model *model, int l
         } else {
             /* A copy of the model for the branch: the log is short here. */
             next = *model;
-            tokens = malloc((size_t)model->room * sizeof *tokens);
-            if (tokens == NULL) {
+            runs = malloc((size_t)model->room * sizeof *runs);
+            if (runs == NULL) {
                 self->complete = 0;
                 return;
             }
-            memcpy(tokens, model->token, (size_t)model->length * sizeof *tokens);
-            next.token = tokens;
+            memcpy(runs, model->run, (size_t)model->runs * sizeof *runs);
+            next.run = runs;
             if (kvc_model_commit(&next, op, &expectation, expectation.verdict == KVC_MUST_REFUSE))
                 extend(self, sequence, &next, length);
             else

@@ -157,9 +157,13 @@ static int on_step(void *context, size_t sequence, int step, const kvc_observati
     kvc_failure failure;
     int result;
 
-    shared->index = runner->evaluating >= 0 ? (uint64_t)runner->evaluating + sequence : runner->shown->start + sequence;
-    shared->step = step;
-    shared->tick = shared->tick + 1;
+    /* Plugins are shown before every op: that is when it must be known which op it is. */
+    if (observation == NULL || !runner->options.driver->in_process) {
+        shared->index =
+            runner->evaluating >= 0 ? (uint64_t)runner->evaluating + sequence : runner->shown->start + sequence;
+        shared->step = step;
+        shared->tick = shared->tick + 1;
+    }
     if (step == 0 && runner->started != (int)sequence && !follow(runner, (int)sequence)) {
         runner->out_of_memory = 1;
         return 1;
@@ -362,13 +366,14 @@ static int on_control_step(void *context, size_t sequence, int step, const kvc_o
     return self->failed;
 }
 
-/* Runs `ops` with the given token numbers and digests what it ends with. Returns 0 with *error set. */
-static int run_control(kvc_runner *runner, const kvc_plan *plan, const kvc_sequence *ops, const int32_t *numbers,
-                       control *out, kvc_error *error)
+/*
+ * Runs `ops` on the other flight's plan, with the given token numbers, and digests what it ends with. Returns 0 with *error set.
+ */
+static int run_control(kvc_runner *runner, const kvc_sequence *ops, const int32_t *numbers, control *out,
+                       kvc_error *error)
 {
     flight *spare = &runner->flight[1];
 
-    spare->plan = *plan;
     spare->sequence[0] = *ops;
     spare->count = 1;
     out->runner = runner;
@@ -435,7 +440,6 @@ static int describe_difference(kvc_runner *runner, flight *shown, int sequence, 
 static int compare_with_fresh(kvc_runner *runner, flight *shown, int sequence, kvc_error *error)
 {
     const kvc_sequence *ops = &shown->sequence[sequence];
-    kvc_plan plan = shown->plan;
     kvc_sequence whole = {0};
     kvc_sequence split = {0};
     int32_t numbers[KVC_OPS_MAX * 8];
@@ -458,26 +462,27 @@ static int compare_with_fresh(kvc_runner *runner, flight *shown, int sequence, k
         model->length >= KVC_OPS_MAX - 1)
         return 1;
     for (int32_t at = 0; at < model->length; at++)
-        numbers[at] = model->token[at].number;
+        numbers[at] = kvc_model_token(model, at);
     if (model->recording)
         whole.op[whole.count++] = split.op[split.count++] = record_on;
     whole.op[whole.count++] = (kvc_op){.kind = KVC_APPEND, .n = model->length};
     for (int32_t at = 0; at < model->length; at++)
         split.op[split.count++] = (kvc_op){.kind = KVC_APPEND, .n = 1};
-    plan.params.watch = 0;
+    kvc_plan_copy(&runner->flight[1].plan, &shown->plan);
+    runner->flight[1].plan.params.watch = 0;
     failure = (kvc_failure){.slot = -1, .step = ops->count - 1, .deviation = KVC_DIFFERS, .place = KVC_PLACE_OTHER};
     failure.op = ops->op[ops->count - 1].kind;
     failure.situation = kvc_judge_expectation(runner->judge)->situation;
     failure.rule = KVC_CONTRACT_CHUNK;
-    if (!run_control(runner, &plan, &whole, numbers, &in_one, error) ||
-        !run_control(runner, &plan, &split, numbers, &one_by_one, error))
+    if (!run_control(runner, &whole, numbers, &in_one, error) ||
+        !run_control(runner, &split, numbers, &one_by_one, error))
         return 0;
     /* A fresh cache that breaks a law itself gives no verdict on others. */
     if (in_one.failed || one_by_one.failed)
         return 1;
     runner->shown = shown;
     if (in_one.digest != one_by_one.digest) {
-        if (plan.layer[0].rules.rule[KVC_CONTRACT_CHUNK]->value != KVC_CHUNK_SAME)
+        if (shown->plan.layer[0].rules.rule[KVC_CONTRACT_CHUNK]->value != KVC_CHUNK_SAME)
             return 1;
         failure.law = KVC_CHUNK;
     } else if (runner->opaque[sequence] != in_one.digest) {
@@ -489,15 +494,6 @@ static int compare_with_fresh(kvc_runner *runner, flight *shown, int sequence, k
     }
     record(runner, sequence, &failure);
     return describe_difference(runner, shown, sequence, &failure);
-}
-
-static int has_opaque(const kvc_plan *plan)
-{
-    for (int at = 0; at < plan->slots; at++) {
-        if (plan->slot[at].view->rule == KVC_RULE_OPAQUE)
-            return 1;
-    }
-    return 0;
 }
 
 static kvc_drive submit(kvc_runner *runner, flight *next, kvc_error *error)
@@ -530,7 +526,7 @@ static int collect(kvc_runner *runner, flight *oldest, flight *other, kvc_error 
         kvc_error_set(error, "not enough memory");
         return 0;
     }
-    if (has_opaque(&oldest->plan)) {
+    if (oldest->plan.has_opaque) {
         uint8_t conforms[KVC_BLOCK];
         memcpy(conforms, runner->conforms, sizeof conforms);
         for (int at = 0; at < oldest->count; at++) {
@@ -559,7 +555,7 @@ int kvc_runner_range(kvc_runner *runner, uint64_t start, uint64_t end, kvc_error
             const kvc_plan *plan = kvc_generator_plan(runner->generator, index, error);
             if (plan == NULL)
                 return 0;
-            here->plan = *plan;
+            kvc_plan_copy(&here->plan, plan);
             here->start = index;
             here->count = 0;
             for (; index < end && index < block_end; index++) {
@@ -572,7 +568,7 @@ int kvc_runner_range(kvc_runner *runner, uint64_t start, uint64_t end, kvc_error
             if (submit(runner, here, error) == KVC_DRIVE_BAD)
                 return 0;
             /* The caches of this process run when they are collected; opaque states need the other flight for controls. */
-            if (runner->options.driver->in_process || has_opaque(&here->plan)) {
+            if (runner->options.driver->in_process || here->plan.has_opaque) {
                 if (!collect(runner, here, other, error))
                     return 0;
             }

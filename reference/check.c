@@ -82,22 +82,19 @@ static int shape_is_right(const kvc_slot *slot, int32_t rows, const kvc_tensor *
     return 1;
 }
 
-static int is_zero(const kvc_tensor *tensor, int64_t at)
+/* Whether two elements of 2, 4 or 8 bytes are the same: sizes that the compiler knows need no call. */
+static inline int is_same(const uint8_t *a, const uint8_t *b, size_t size)
 {
-    size_t size = kvc_dtype_size((kvc_dtype)tensor->dtype);
-    const uint8_t *byte = (const uint8_t *)tensor->data + (size_t)at * size;
-
-    for (size_t index = 0; index < size; index++) {
-        if (byte[index] != 0)
-            return 0;
-    }
-    return 1;
+    return size == 4 ? memcmp(a, b, 4) == 0 : size == 2 ? memcmp(a, b, 2) == 0 : memcmp(a, b, 8) == 0;
 }
 
 static int all_zero(const kvc_tensor *tensor, int64_t elements)
 {
-    for (int64_t at = 0; at < elements; at++) {
-        if (!is_zero(tensor, at))
+    const uint8_t *byte = tensor->data;
+    size_t size = (size_t)elements * kvc_dtype_size((kvc_dtype)tensor->dtype);
+
+    for (size_t at = 0; at < size; at++) {
+        if (byte[at] != 0)
             return 0;
     }
     return 1;
@@ -106,41 +103,52 @@ static int all_zero(const kvc_tensor *tensor, int64_t elements)
 static int cell_is_zero(const kvc_slot *slot, const kvc_tensor *tensor, const strides *step, int64_t row, int64_t head,
                         int64_t cell)
 {
-    int64_t at = row * step->row + head * step->head + cell * step->cell;
+    static const uint8_t zero[8] = {0};
+    size_t size = slot->element;
+    const uint8_t *have =
+        (const uint8_t *)tensor->data + (size_t)(row * step->row + head * step->head + cell * step->cell) * size;
 
-    for (int channel = 0; channel < slot->channels; channel++) {
-        if (!is_zero(tensor, at + channel * step->channel))
+    for (int channel = 0; channel < slot->channels; channel++, have += (size_t)step->channel * size) {
+        if (!is_same(have, zero, size))
             return 0;
     }
     return 1;
 }
 
 /* Elements of a tensor whose values have two levels need only be near them: a quantiser rounds. */
-static int elements_agree(const kvc_slot *slot, const uint8_t *have, const uint8_t *want, size_t count)
+static inline int elements_agree(const kvc_slot *slot, const uint8_t *have, const uint8_t *want, size_t count)
 {
-    if (memcmp(want, have, count * kvc_dtype_size(slot->dtype)) == 0)
-        return 1;
-    return slot->encoding == KVC_TWO_LEVELS && kvc_value_agree(slot->dtype, have, want, count);
+    return memcmp(want, have, count * slot->element) == 0 ||
+           (slot->encoding == KVC_TWO_LEVELS && kvc_value_agree(slot->dtype, have, want, count));
+}
+
+/* `cells` cells from `have` on, compared with as many that lie one behind the other. */
+static inline int cells_are(const kvc_slot *slot, const strides *step, const uint8_t *have, const uint8_t *want,
+                            int32_t cells)
+{
+    size_t size = slot->element;
+
+    if (step->channel <= 1 && (cells == 1 || step->cell == slot->channels))
+        return elements_agree(slot, have, want, (size_t)cells * (size_t)slot->channels);
+    for (int32_t cell = 0; cell < cells; cell++, have += (size_t)step->cell * size) {
+        const uint8_t *at = have;
+        for (int channel = 0; channel < slot->channels; channel++, at += (size_t)step->channel * size, want += size) {
+            if (!is_same(want, at, size) && !elements_agree(slot, at, want, 1))
+                return 0;
+        }
+    }
+    return 1;
 }
 
 static int cell_is_right(kvc_encoder *encoder, const kvc_slot *slot, const kvc_tensor *tensor, const strides *step,
                          int64_t row, int64_t head, int64_t cell, int32_t number, int origin)
 {
-    size_t size = kvc_dtype_size(slot->dtype);
     const uint8_t *want =
         kvc_encoder_row(encoder, slot->encoding, slot->dtype, slot->salt, slot->channels, number, origin, (int)head);
-    const uint8_t *have =
-        (const uint8_t *)tensor->data + (size_t)(row * step->row + head * step->head + cell * step->cell) * size;
+    const uint8_t *have = (const uint8_t *)tensor->data +
+                          (size_t)(row * step->row + head * step->head + cell * step->cell) * slot->element;
 
-    if (want == NULL)
-        return 0;
-    if (step->channel <= 1)
-        return elements_agree(slot, have, want, (size_t)slot->channels);
-    for (int channel = 0; channel < slot->channels; channel++) {
-        if (!elements_agree(slot, have + (size_t)(channel * step->channel) * size, want + (size_t)channel * size, 1))
-            return 0;
-    }
-    return 1;
+    return want != NULL && cells_are(slot, step, have, want, 1);
 }
 
 int64_t kvc_check_width(const kvc_plan *plan, int slot, const kvc_tensor *tensor)
@@ -282,44 +290,36 @@ static kvc_deviation classify(const kvc_model *model, int slot, const kvc_extent
     return width - begin > extent->end - extent->first_min + extent->keep ? KVC_LONG : KVC_WRONG_ORDER;
 }
 
-/* Tokens from `at` on that have consecutive numbers and the same row of origin. */
-static int32_t find_run(const kvc_model *model, int32_t at, int32_t end, int64_t row)
-{
-    const kvc_token *first = &model->token[at];
-    int32_t count = 1;
-
-    while (at + count < end && first[count].number == first->number + count &&
-           first[count].origin[row] == first->origin[row])
-        count++;
-    return count;
-}
-
-/* Cells that lie one behind the other are compared by whole runs of tokens. */
-static int compare_lanes(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
-                         const kvc_tensor *tensor, const strides *step, int64_t begin, int32_t first)
+/* Tokens of the log from number `first` of it on, compared by whole runs. */
+static int compare_tokens(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
+                          const kvc_tensor *tensor, const strides *step, int64_t begin, int32_t first)
 {
     const kvc_slot *place = &model->plan->slot[slot];
-    size_t size = kvc_dtype_size(place->dtype);
+    kvc_encoded *table = kvc_encoder_table(encoder, place->encoding, place->dtype, place->salt, place->channels);
+    const kvc_run *end = model->run + model->runs;
 
-    for (int64_t row = 0; row < model->rows; row++) {
-        int32_t count;
-        for (int32_t at = first; at < extent->end; at += count) {
-            int32_t number = model->token[at].number;
-            int origin = model->token[at].origin[row];
-            int64_t cell = begin + (at - first);
+    if (first >= extent->end)
+        return 1;
+    for (const kvc_run *run = kvc_model_run(model, first); run < end && run->begin < extent->end; run++) {
+        int32_t from = kvc_larger(run->begin, first);
+        int32_t to = run + 1 < end ? kvc_smaller(run[1].begin, extent->end) : extent->end;
+        int32_t number = run->number + (from - run->begin);
+        int64_t cell = begin + (from - first);
+        for (int64_t row = 0; row < model->rows; row++) {
             const uint8_t *have =
-                (const uint8_t *)tensor->data + (size_t)(row * step->row + cell * step->cell) * size;
-            count = find_run(model, at, extent->end, row);
-            for (int64_t head = 0; head < place->heads; head++, have += (size_t)step->head * size) {
-                const uint8_t *want = kvc_encoder_lane(encoder, place->encoding, place->dtype, place->salt, place->channels,
-                                                       number, count, origin, (int)head);
-                if (want == NULL) {
-                    for (int32_t one = 0; one < count; one++) {
-                        if (!cell_is_right(encoder, place, tensor, step, row, head, cell + one, number + one, origin))
-                            return 0;
-                    }
-                } else if (!elements_agree(place, have, want, (size_t)count * (size_t)place->channels)) {
-                    return 0;
+                (const uint8_t *)tensor->data + (size_t)(row * step->row + cell * step->cell) * place->element;
+            int origin = run->origin[row];
+            for (int64_t head = 0; head < place->heads; head++, have += (size_t)step->head * place->element) {
+                const uint8_t *want =
+                    table != NULL ? kvc_encoded_lane(table, number, to - from, origin, (int)head) : NULL;
+                if (want != NULL) {
+                    if (!cells_are(place, step, have, want, to - from))
+                        return 0;
+                    continue;
+                }
+                for (int32_t one = 0; one < to - from; one++) {
+                    if (!cell_is_right(encoder, place, tensor, step, row, head, cell + one, number + one, origin))
+                        return 0;
                 }
             }
         }
@@ -332,8 +332,8 @@ static int compare_interval(kvc_encoder *encoder, const kvc_model *model, int sl
 {
     const kvc_slot *place = &model->plan->slot[slot];
 
-    if (extent->kind == KVC_CELL_TOKEN && step->channel <= 1 && step->cell == place->channels)
-        return compare_lanes(encoder, model, slot, extent, tensor, step, begin, first);
+    if (extent->kind == KVC_CELL_TOKEN)
+        return compare_tokens(encoder, model, slot, extent, tensor, step, begin, first);
     for (int64_t row = 0; row < model->rows; row++) {
         for (int32_t at = first; at < extent->end; at++) {
             int32_t number;
@@ -353,26 +353,102 @@ static int compare_set(kvc_encoder *encoder, const kvc_model *model, int slot, c
                        const kvc_tensor *tensor, const strides *step, int64_t width)
 {
     const kvc_slot *place = &model->plan->slot[slot];
+    int64_t oldest = extent->keep; /* where the oldest of those that may be evicted stands, the same in all rows */
 
     for (int64_t row = 0; row < model->rows; row++) {
+        int64_t cell = 0;
         for (int32_t at = 0; at < extent->end; at++) {
             int32_t number;
             int origin;
-            int64_t cell = 0;
-            if (at >= extent->keep && at < extent->first_max)
+            int64_t tried = 0;
+            if (at >= extent->keep && at < extent->first_max) {
+                cell = oldest;
                 continue;
+            }
             kvc_view_cell(model, slot, extent, at, (int)row, &number, &origin);
-            while (cell < width && !cell_is_right(encoder, place, tensor, step, row, 0, cell, number, origin))
-                cell++;
-            if (cell == width)
+            /* Any order will do, but most often the next one stands in the next cell. */
+            for (; tried < width; tried++, cell++) {
+                if (cell >= width)
+                    cell = 0;
+                if (cell_is_right(encoder, place, tensor, step, row, 0, cell, number, origin))
+                    break;
+            }
+            if (tried == width)
                 return 0;
             for (int64_t head = 1; head < place->heads; head++) {
                 if (!cell_is_right(encoder, place, tensor, step, row, head, cell, number, origin))
                     return 0;
             }
+            if (at == extent->first_max)
+                oldest = cell;
+            cell++;
         }
     }
     return 1;
+}
+
+/* All rows and heads hold the tokens of the log from number `first` on, from `have` on. 0 also where no table has them. */
+static int lanes_are_right(kvc_encoder *encoder, const kvc_model *model, int slot, int32_t end, const uint8_t *have,
+                           int64_t width, int32_t first)
+{
+    const kvc_slot *place = &model->plan->slot[slot];
+    kvc_encoded *table = kvc_encoder_table(encoder, place->encoding, place->dtype, place->salt, place->channels);
+    size_t size = place->cell;
+    size_t lane = (size_t)width * size;
+    int32_t rows = model->rows;
+    int heads = place->heads;
+
+    if (table == NULL || heads > KVC_ENCODED_HEADS)
+        return 0;
+    for (const kvc_run *run = kvc_model_run(model, first); first < end; run++) {
+        int last = run + 1 == model->run + model->runs;
+        int32_t next = last ? end : kvc_smaller(run[1].begin, end);
+        int32_t number = run->number + (first - run->begin);
+        size_t bytes = (size_t)(next - first) * size;
+        const uint8_t *at = have;
+        if (number + (next - first) > KVC_ENCODED_TOKENS)
+            return 0;
+        for (int32_t row = 0; row < rows; row++) {
+            int origin = run->origin[row];
+            const uint8_t *want = kvc_encoded_lane(table, number, next - first, origin, 0);
+            for (int head = 0; head < heads; head++, at += lane, want += KVC_ENCODED_TOKENS * size) {
+                if (table->filled[origin][head] < number + (next - first))
+                    kvc_encoded_fill(table, number + (next - first), origin, head);
+                if (memcmp(want, at, bytes) != 0)
+                    return 0;
+            }
+        }
+        have += bytes;
+        first = next;
+    }
+    return 1;
+}
+
+/*
+ * Whether a tensor of which rows, heads, tokens and channels lie in this order is as it must be: what most are is found out at
+ * once. What it says no to is looked at in every way.
+ */
+static int is_right_at_once(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
+                            const kvc_tensor *tensor)
+{
+    const kvc_slot *place = &model->plan->slot[slot];
+    int tokens = place->tokens_axis;
+    int64_t width;
+    int64_t count;
+
+    if (tensor->dtype != (int32_t)place->dtype || tensor->dims != place->view->dims ||
+        tensor->shape[0] != model->rows || (tokens == 2 && tensor->shape[1] != place->size[1]))
+        return 0;
+    for (int axis = tokens + 1; axis < tensor->dims; axis++) {
+        if (tensor->shape[axis] != place->size[axis])
+            return 0;
+    }
+    width = tensor->shape[tokens];
+    count = extent->width >= 0 ? extent->end - extent->first_max : width;
+    if (count <= 0 || count > width || (extent->width >= 0 && width != extent->width) || count > extent->end ||
+        extent->end - count < extent->first_min || extent->end - count > extent->first_max)
+        return 0;
+    return lanes_are_right(encoder, model, slot, extent->end, tensor->data, width, extent->end - (int32_t)count);
 }
 
 static kvc_deviation check_fold(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
@@ -454,6 +530,9 @@ kvc_deviation kvc_check_tensor(kvc_encoder *encoder, const kvc_model *model, int
         return check_number(extent, tensor);
     if (tensor == NULL)
         return may_be_empty ? KVC_AS_EXPECTED : KVC_MISSING;
+    if (place->in_lanes && extent->kind == KVC_CELL_TOKEN && !extent->zeros_left && !extent->as_set &&
+        is_right_at_once(encoder, model, slot, extent, tensor))
+        return KVC_AS_EXPECTED;
     elements = kvc_tensor_elements(tensor);
     if (elements < 0)
         return KVC_WRONG_SHAPE;

@@ -20,11 +20,72 @@ void kvc_encoder_close(kvc_encoder *encoder);
  */
 const uint8_t *kvc_encoder_row(kvc_encoder *encoder, kvc_encoding encoding, kvc_dtype dtype, int salt, int channels,
                                int32_t token, int row, int head);
+enum { KVC_ENCODED_TOKENS = 256, KVC_ENCODED_HEADS = 2 };
+
+/* All that was ever asked for of one type, salt and number of channels. */
+typedef struct kvc_encoded {
+    kvc_encoding encoding;
+    kvc_dtype dtype;
+    int salt;
+    int channels;
+    size_t cell;    /* bytes for one token */
+    uint8_t *bytes; /* [row][head][token][channel] */
+    int32_t filled[KVC_ROWS_MAX][KVC_ENCODED_HEADS]; /* tokens from 0 on that are worked out */
+} kvc_encoded;
+
+enum {
+    KVC_ENCODER_TABLES_MAX = 96,
+    KVC_ENCODER_SALTS = 7,
+    KVC_ENCODER_CHANNELS_KEPT = 64,
+    KVC_ENCODER_RECENT_CHANNELS = 128,
+    KVC_ENCODER_CHANNELS_MAX = 4096
+};
+
+typedef struct kvc_recent {
+    kvc_encoding encoding;
+    kvc_dtype dtype;
+    int salt;
+    int channels; /* 0 at first */
+    int32_t token;
+    uint8_t bytes[KVC_ENCODER_RECENT_CHANNELS * 8];
+} kvc_recent;
+
+/* Known here only so that looking a table up needs no call. */
+struct kvc_encoder {
+    kvc_encoded tables[KVC_ENCODER_TABLES_MAX];
+    int used;
+    /* Number of the table, from 1 on; 0 for none. */
+    uint8_t place[KVC_ENCODINGS][KVC_DTYPES][KVC_ENCODER_SALTS][KVC_ENCODER_CHANNELS_KEPT + 1];
+    /* What was asked for last of each row and head, and found no room in a table: a state is asked for after every op. */
+    kvc_recent recent[KVC_ROWS_MAX][KVC_ENCODED_HEADS];
+    uint8_t spare[KVC_ENCODER_CHANNELS_MAX * 8];
+};
+
+kvc_encoded *kvc_encoder_make_table(kvc_encoder *encoder, kvc_encoding encoding, kvc_dtype dtype, int salt, int channels);
+/* Valid until the encoder is closed. NULL where there are too many channels, or when memory is short: then ask for rows. */
+static inline kvc_encoded *kvc_encoder_table(kvc_encoder *encoder, kvc_encoding encoding, kvc_dtype dtype, int salt, int channels)
+{
+    int place;
+
+    if (salt < 0 || salt >= KVC_ENCODER_SALTS || channels < 1 || channels > KVC_ENCODER_CHANNELS_KEPT)
+        return NULL;
+    place = encoder->place[encoding][dtype][salt][channels];
+    return place > 0 ? &encoder->tables[place - 1] : kvc_encoder_make_table(encoder, encoding, dtype, salt, channels);
+}
+/* Works out what is missing of a row and head below number `end`. */
+void kvc_encoded_fill(kvc_encoded *table, int32_t end, int row, int head);
 /*
- * The same for `count` tokens with consecutive numbers, one after the other, in one row and head. Valid until the encoder is
- * closed. NULL for more than is kept, or when memory is short: then ask for single tokens.
+ * The same as kvc_encoder_row for `count` tokens with consecutive numbers, one after the other. NULL for more than is kept.
  */
-const uint8_t *kvc_encoder_lane(kvc_encoder *encoder, kvc_encoding encoding, kvc_dtype dtype, int salt, int channels,
-                                int32_t token, int32_t count, int row, int head);
+static inline const uint8_t *kvc_encoded_lane(kvc_encoded *table, int32_t token, int32_t count, int row, int head)
+{
+    if (token < 0 || count < 0 || token > KVC_ENCODED_TOKENS - count || row < 0 || row >= KVC_ROWS_MAX || head < 0 ||
+        head >= KVC_ENCODED_HEADS)
+        return NULL;
+    if (table->filled[row][head] < token + count)
+        kvc_encoded_fill(table, token + count, row, head);
+    return table->bytes +
+           ((size_t)(row * KVC_ENCODED_HEADS + head) * KVC_ENCODED_TOKENS + (size_t)token) * table->cell;
+}
 
 #endif

@@ -6,12 +6,20 @@
 
 enum { WATCHED_MAX = KVC_TENSORS_MAX, SHORTCUTS = 64, COPIES_MAX = 1 << 18 };
 
+/* What a tensor of an observation is. */
+enum { STORED = 0, RETURNED, INPUT, EARLIER, OTHER, ORIGINAL, ORIGINAL_LENGTH, ORIGINAL_OTHER };
+
 /* What an input or an earlier return was when it was first shown. */
 typedef struct watched {
-    kvc_tensor tensor;    /* its data is not to be read any more */
-    const uint8_t *copy;  /* of its data; NULL when there was no room: `content` stands for it */
+    const char *name;
+    const uint8_t *copy; /* of its data; NULL when there was no room: `content` stands for it */
+    size_t size;         /* of the copy */
     uint64_t content;
+    int64_t shape[KVC_DIMS_MAX];
+    int32_t dims;
+    int32_t dtype;
     int16_t slot; /* of the plan, or -1 */
+    uint8_t kind; /* INPUT or EARLIER */
     uint8_t live; /* documented to change */
 } watched;
 
@@ -19,16 +27,14 @@ typedef struct watched {
 typedef struct shortcut {
     const char *name;
     int16_t slot; /* -1: not of the plan */
-    uint8_t kind; /* one of the following */
+    uint8_t kind;
 } shortcut;
-enum { STORED = 0, RETURNED, INPUT, EARLIER, OTHER, ORIGINAL, ORIGINAL_LENGTH, ORIGINAL_OTHER };
 
 struct kvc_judge {
     kvc_model model;
     kvc_encoder *encoder;
     kvc_expectation expectation;
     int step;
-    int has_opaque;
     const kvc_spec *shortcuts_for; /* and for these choices of its parameters */
     int32_t shortcuts_choice[3];
     shortcut shortcuts[SHORTCUTS];
@@ -71,14 +77,14 @@ void kvc_judge_close(kvc_judge *judge)
     if (judge == NULL)
         return;
     kvc_encoder_close(judge->encoder);
-    if (judge->model.token != NULL)
+    if (judge->model.run != NULL)
         kvc_model_close(&judge->model);
     free(judge);
 }
 
 int kvc_judge_start(kvc_judge *judge, const kvc_plan *plan, const int32_t *numbers)
 {
-    if (judge->model.token == NULL && !kvc_model_open(&judge->model, plan))
+    if (judge->model.run == NULL && !kvc_model_open(&judge->model, plan))
         return 0;
     kvc_model_start(&judge->model, plan, numbers);
     if (judge->shortcuts_for != plan->spec || judge->shortcuts_choice[0] != plan->params.parts ||
@@ -88,9 +94,6 @@ int kvc_judge_start(kvc_judge *judge, const kvc_plan *plan, const int32_t *numbe
         judge->shortcuts_choice[0] = plan->params.parts;
         judge->shortcuts_choice[1] = plan->params.layers;
         judge->shortcuts_choice[2] = plan->params.states;
-        judge->has_opaque = 0;
-        for (int at = 0; at < plan->slots; at++)
-            judge->has_opaque |= plan->slot[at].view->rule == KVC_RULE_OPAQUE;
     }
     judge->step = 0;
     judge->other_known = 0;
@@ -246,7 +249,12 @@ static void sort_tensors(kvc_judge *judge, const kvc_observation *observation, u
     judge->first_watched = observation->tensors;
     for (int at = 0; at < observation->tensors; at++) {
         const kvc_tensor *tensor = &observation->tensor[at];
+        int known = at - judge->first_watched; /* its place among the watched, which are shown in the same order after every op */
         shortcut place;
+        if (known >= 0 && known < judge->watched && judge->watch[known].name == tensor->name) {
+            judge->kind[at] = judge->watch[known].kind;
+            continue;
+        }
         if (at < SHORTCUTS && judge->shortcuts[at].name == tensor->name) {
             place = judge->shortcuts[at];
         } else if (is_watched(tensor->name)) {
@@ -277,7 +285,7 @@ static void sort_tensors(kvc_judge *judge, const kvc_observation *observation, u
         else if (place.kind == OTHER)
             *other = hash_tensor(hash_bytes(*other, tensor->name, strlen(tensor->name)), tensor);
     }
-    for (int at = 0; judge->has_opaque && at < plan->slots; at++) {
+    for (int at = 0; plan->has_opaque && at < plan->slots; at++) {
         if (plan->slot[at].view->rule == KVC_RULE_OPAQUE && judge->stored[at] != NULL)
             *other = hash_tensor(*other, judge->stored[at]);
     }
@@ -427,15 +435,15 @@ static void check_addresses(kvc_judge *judge, kvc_failure *failure, int *found)
     }
 }
 
-/* The slot that a watched tensor `input.3.layer0.keys` speaks of, or -1; *number becomes 3. */
-static int watched_slot(const kvc_plan *plan, const char *name, long *number)
+/* The slot that a watched tensor `input.3.layer0.keys` speaks of, or -1. */
+static int watched_slot(const kvc_plan *plan, const char *name)
 {
     const char *rest = strchr(name, '.');
-    char *end = NULL;
+    const char *end;
 
     if (rest == NULL)
         return -1;
-    *number = strtol(rest + 1, &end, 10);
+    end = rest + 1 + strspn(rest + 1, "0123456789");
     if (end == rest + 1 || *end != '.')
         return -1;
     for (int at = 0; at < plan->slots; at++) {
@@ -467,59 +475,57 @@ static int input_is_whole(kvc_judge *judge, int slot, const kvc_tensor *tensor)
 }
 
 /* Remembers a watched tensor as it is now. */
-static void keep_watched(kvc_judge *judge, watched *entry, const kvc_tensor *tensor, int earlier)
+static void keep_watched(kvc_judge *judge, watched *entry, const kvc_tensor *tensor, int kind)
 {
     int64_t elements = kvc_tensor_elements(tensor);
-    size_t bytes = elements > 0 ? (size_t)elements * kvc_dtype_size((kvc_dtype)tensor->dtype) : 0;
-    long number = 0;
+    size_t size = elements > 0 ? (size_t)elements * kvc_dtype_size((kvc_dtype)tensor->dtype) : 0;
 
-    entry->tensor = *tensor;
-    entry->slot = (int16_t)watched_slot(judge->model.plan, tensor->name, &number);
-    entry->live = earlier && entry->slot >= 0 &&
+    entry->name = tensor->name;
+    entry->kind = (uint8_t)kind;
+    entry->slot = (int16_t)watched_slot(judge->model.plan, tensor->name);
+    entry->live = kind == EARLIER && entry->slot >= 0 &&
                   kvc_slot_rule(&judge->model, entry->slot, KVC_CONTRACT_RETURNED_TENSORS)->value == KVC_RETURNED_LIVE;
     entry->copy = NULL;
     if (entry->live)
         return;
-    if (elements < 0 || bytes > COPIES_MAX - judge->copied) {
+    if (elements < 0 || size > COPIES_MAX - judge->copied) {
         entry->content = hash_tensor(2, tensor);
         return;
     }
+    entry->dtype = tensor->dtype;
+    entry->dims = tensor->dims;
+    memcpy(entry->shape, tensor->shape, sizeof entry->shape);
+    entry->size = size;
     entry->copy = judge->copies + judge->copied;
-    if (bytes > 0)
-        memcpy(judge->copies + judge->copied, tensor->data, bytes);
-    judge->copied += bytes;
+    if (size > 0)
+        memcpy(judge->copies + judge->copied, tensor->data, size);
+    judge->copied += size;
 }
 
 static int is_unchanged(const watched *entry, const kvc_tensor *tensor)
 {
-    const kvc_tensor *before = &entry->tensor;
-    int64_t elements;
-
     if (entry->copy == NULL)
         return entry->content == hash_tensor(2, tensor);
-    if (tensor->dtype != before->dtype || tensor->dims != before->dims ||
-        memcmp(tensor->shape, before->shape, (size_t)before->dims * sizeof before->shape[0]) != 0)
+    if (tensor->dtype != entry->dtype || tensor->dims != entry->dims)
         return 0;
-    elements = kvc_tensor_elements(tensor);
-    return elements <= 0 ||
-           memcmp(entry->copy, tensor->data, (size_t)elements * kvc_dtype_size((kvc_dtype)tensor->dtype)) == 0;
+    for (int axis = 0; axis < entry->dims; axis++) {
+        if (tensor->shape[axis] != entry->shape[axis])
+            return 0;
+    }
+    return entry->size == 0 || memcmp(entry->copy, tensor->data, entry->size) == 0;
 }
 
 /*
  * The entry of a watched tensor; `next` is where it stands when it is shown in the same order as before. *is_new: it was just made.
- * A name keeps its address as long as the cache lives.
+ * A name keeps its address as long as the cache lives, and no two addresses have one name.
  */
-static watched *find_watched(kvc_judge *judge, const kvc_tensor *tensor, int earlier, int *next, int *is_new)
+static watched *find_watched(kvc_judge *judge, const kvc_tensor *tensor, int kind, int *next, int *is_new)
 {
     int at = *next;
 
-    if (at >= judge->watched || judge->watch[at].tensor.name != tensor->name) {
-        for (at = 0; at < judge->watched && judge->watch[at].tensor.name != tensor->name;)
+    if (at >= judge->watched || judge->watch[at].name != tensor->name) {
+        for (at = 0; at < judge->watched && judge->watch[at].name != tensor->name;)
             at++;
-        if (at == judge->watched) {
-            for (at = 0; at < judge->watched && strcmp(judge->watch[at].tensor.name, tensor->name) != 0;)
-                at++;
-        }
     }
     *next = at + 1;
     *is_new = at == judge->watched;
@@ -527,7 +533,7 @@ static watched *find_watched(kvc_judge *judge, const kvc_tensor *tensor, int ear
         return NULL;
     if (*is_new) {
         judge->watched++;
-        keep_watched(judge, &judge->watch[at], tensor, earlier);
+        keep_watched(judge, &judge->watch[at], tensor, kind);
     }
     return &judge->watch[at];
 }
@@ -544,7 +550,7 @@ static void check_watched(kvc_judge *judge, const kvc_observation *observation, 
         watched *entry;
         if (!input && judge->kind[at] != EARLIER)
             continue;
-        entry = find_watched(judge, tensor, !input, &next, &is_new);
+        entry = find_watched(judge, tensor, judge->kind[at], &next, &is_new);
         if (entry == NULL || entry->live)
             continue;
         if (is_new) {
@@ -764,7 +770,8 @@ static int judge_done(kvc_judge *judge, const kvc_op *op, const kvc_observation 
     }
     if (op->kind == KVC_APPEND)
         check_returned(judge, observation, failure, &found);
-    check_addresses(judge, failure, &found);
+    if (judge->model.plan->has_static)
+        check_addresses(judge, failure, &found);
     check_watched(judge, observation, failure, &found);
     check_original(judge, op, failure, &found);
     check_positions(judge, observation, failure, &found);

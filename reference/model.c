@@ -7,14 +7,14 @@
 #include "reference/values.h"
 #include "reference/view.h"
 
-enum { ROOM_AT_FIRST = 256 };
+enum { ROOM_AT_FIRST = 64 };
 
 int kvc_model_open(kvc_model *model, const kvc_plan *plan)
 {
     memset(model, 0, sizeof *model);
-    model->token = malloc(ROOM_AT_FIRST * sizeof *model->token);
+    model->run = malloc(ROOM_AT_FIRST * sizeof *model->run);
     model->room = ROOM_AT_FIRST;
-    if (model->token == NULL)
+    if (model->run == NULL)
         return 0;
     kvc_model_start(model, plan, NULL);
     return 1;
@@ -24,6 +24,7 @@ int kvc_model_open(kvc_model *model, const kvc_plan *plan)
 static void forget(kvc_model *model)
 {
     model->length = 0;
+    model->runs = 0;
     model->appended = 0;
     model->used = 0;
     model->initialized = 0;
@@ -47,7 +48,7 @@ void kvc_model_start(kvc_model *model, const kvc_plan *plan, const int32_t *numb
 
 void kvc_model_close(kvc_model *model)
 {
-    free(model->token);
+    free(model->run);
     memset(model, 0, sizeof *model);
 }
 
@@ -105,14 +106,14 @@ static void expect_append(const kvc_model *model, const kvc_op *op, kvc_expectat
         return;
     }
     for (int at = 0; at < plan->slots; at++) {
-        kvc_view_rule rule = plan->slot[at].view->rule;
-        const kvc_contract_rule *overflow = kvc_slot_rule(model, at, KVC_CONTRACT_OVERFLOW);
         if (model->slot[at].unsure) {
             out->unspecified = 1;
             return;
         }
-        if (length <= plan->params.capacity)
-            continue;
+    }
+    for (int at = 0; plan->has_buffer && length > plan->params.capacity && at < plan->slots; at++) {
+        kvc_view_rule rule = plan->slot[at].view->rule;
+        const kvc_contract_rule *overflow = kvc_slot_rule(model, at, KVC_CONTRACT_OVERFLOW);
         if (rule == KVC_RULE_FIXED && overflow->value == KVC_OVERFLOW_REFUSE) {
             /* The first layer that refuses ends the append. */
             if (out->verdict == KVC_MUST_REFUSE)
@@ -245,28 +246,52 @@ void kvc_model_expect(const kvc_model *model, const kvc_op *op, kvc_expectation 
     out->unspecified = 1;
 }
 
+/* How many of the next `count` tokens have numbers that follow each other, from number `at` on. */
+static int32_t count_following(const kvc_model *model, int32_t at, int32_t count)
+{
+    int32_t first = kvc_model_number(model, at);
+    int32_t taken = 1;
+
+    if (model->numbers == NULL)
+        return kvc_smaller(count - at, KVC_TOKENS_MAX - first);
+    while (at + taken < count && kvc_model_number(model, at + taken) == first + taken)
+        taken++;
+    return taken;
+}
+
+/* Tokens from `begin` on, the end of the log, are appended: they lengthen the last run where they go on with it. */
+static int add_run(kvc_model *model, int32_t begin, int32_t number)
+{
+    static const kvc_run fresh = {0, 0, {0, 1, 2, 3, 4, 5, 6}};
+    kvc_run *last = model->run + model->runs - 1;
+
+    if (model->runs > 0 && last->number + (begin - last->begin) == number &&
+        memcmp(last->origin, fresh.origin, sizeof fresh.origin) == 0)
+        return 1;
+    if (model->runs == model->room) {
+        kvc_run *larger = realloc(model->run, 2 * (size_t)model->room * sizeof *larger);
+        if (larger == NULL)
+            return 0;
+        model->run = larger;
+        model->room *= 2;
+    }
+    last = &model->run[model->runs++];
+    *last = fresh;
+    last->begin = begin;
+    last->number = number;
+    return 1;
+}
+
 static int commit_append(kvc_model *model, int32_t count)
 {
     int32_t length = model->length + count;
 
-    if (length > model->room) {
-        int32_t room = model->room;
-        kvc_token *larger;
-        while (room < length)
-            room *= 2;
-        larger = realloc(model->token, (size_t)room * sizeof *larger);
-        if (larger == NULL)
-            return 0;
-        model->token = larger;
-        model->room = room;
-    }
     if (!model->used)
         model->recording_since_first = model->recording;
-    for (int32_t at = 0; at < count; at++) {
-        static const kvc_token fresh = {0, {0, 1, 2, 3, 4, 5, 6}};
-        kvc_token *token = &model->token[model->length + at];
-        *token = fresh;
-        token->number = kvc_model_number(model, at);
+    for (int32_t at = 0, taken; at < count; at += taken) {
+        taken = count_following(model, at, count);
+        if (!add_run(model, length - count + at, kvc_model_number(model, at)))
+            return 0;
     }
     model->length = length;
     model->appended = count;
@@ -288,6 +313,8 @@ static void commit_crop(kvc_model *model, const kvc_expectation *crop)
         return;
     }
     model->length = crop->target;
+    while (model->runs > 0 && model->run[model->runs - 1].begin >= model->length)
+        model->runs--;
     for (int at = 0; at < model->plan->slots; at++) {
         const kvc_view_kind *kind = model->plan->slot[at].kind;
         if (kind->cropped != NULL)
@@ -298,10 +325,10 @@ static void commit_crop(kvc_model *model, const kvc_expectation *crop)
 /* Row i becomes what row rows[i] was, everywhere. */
 static void move_rows(kvc_model *model, const uint8_t *rows, int32_t count)
 {
-    for (int32_t at = 0; at < model->length; at++) {
-        kvc_token before = model->token[at];
+    for (int32_t at = 0; at < model->runs; at++) {
+        kvc_run before = model->run[at];
         for (int32_t row = 0; row < count; row++)
-            model->token[at].origin[row] = before.origin[rows[row]];
+            model->run[at].origin[row] = before.origin[rows[row]];
     }
     for (int at = 0; at < model->plan->slots; at++) {
         kvc_slot_state before = model->slot[at];
@@ -377,12 +404,6 @@ int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *
         break;
     }
     return good;
-}
-
-int kvc_situation_code(const kvc_situation *situation)
-{
-    return (((situation->held * 4 + situation->reached) * 3 + situation->recording) * 6 + situation->ask) * 2 +
-           situation->cropped;
 }
 
 void kvc_situation_from_code(int code, kvc_situation *situation)

@@ -10,10 +10,12 @@
 
 #include "reference/plan.h"
 
-typedef struct kvc_token {
-    int32_t number;
-    uint8_t origin[KVC_ROWS_MAX]; /* for each row now, the row into which the token was appended */
-} kvc_token;
+/* Tokens of the log with numbers that follow each other and the same rows of origin; it ends where the next begins. */
+typedef struct kvc_run {
+    int32_t begin;  /* index into the log */
+    int32_t number; /* of the first token */
+    uint8_t origin[KVC_ROWS_MAX]; /* for each row now, the row into which the tokens were appended */
+} kvc_run;
 
 /* What the model knows of one tensor beside the log. */
 typedef struct kvc_slot_state {
@@ -30,7 +32,8 @@ typedef struct kvc_slot_state {
 
 typedef struct kvc_model {
     const kvc_plan *plan;
-    kvc_token *token; /* owned */
+    kvc_run *run; /* the log; owned */
+    int32_t runs;
     int32_t room;
     int32_t length; /* tokens in the cache */
     int32_t rows;
@@ -99,13 +102,33 @@ void kvc_model_expect(const kvc_model *model, const kvc_op *op, kvc_expectation 
 int kvc_model_fed_before(const kvc_model *model, int slot, const kvc_expectation *refused);
 /* The op was done (refused 0) or refused (1). Returns 1, or 0 when memory is short. */
 int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *expectation, int refused);
+/* The run that token `index` of the log, below its length, lies in. */
+static inline const kvc_run *kvc_model_run(const kvc_model *model, int32_t index)
+{
+    const kvc_run *run = model->run + model->runs - 1;
+
+    while (run->begin > index)
+        run--;
+    return run;
+}
+/* The number of token `index` of the log. */
+static inline int32_t kvc_model_token(const kvc_model *model, int32_t index)
+{
+    const kvc_run *run = kvc_model_run(model, index);
+
+    return run->number + (index - run->begin);
+}
 /* Number of the token that stands `index` places after the last used one. */
 int32_t kvc_model_number(const kvc_model *model, int32_t index);
 /* "crop on a full window, recording" and the like; written to `buffer`. */
 const char *kvc_situation_text(const kvc_situation *situation, char *buffer, size_t size);
 /* A number for each situation, for tables; below KVC_SITUATIONS. */
 enum { KVC_SITUATIONS = 4 * 4 * 3 * 6 * 2 };
-int kvc_situation_code(const kvc_situation *situation);
+static inline int kvc_situation_code(const kvc_situation *situation)
+{
+    return (((situation->held * 4 + situation->reached) * 3 + situation->recording) * 6 + situation->ask) * 2 +
+           situation->cropped;
+}
 void kvc_situation_from_code(int code, kvc_situation *situation);
 
 #endif

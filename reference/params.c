@@ -79,8 +79,3 @@ int kvc_dtype_parse(const char *name, kvc_dtype *dtype) {
     }
     return 0;
 }
-
-size_t kvc_dtype_size(kvc_dtype dtype) {
-    static const size_t sizes[KVC_DTYPES] = {4, 2, 2, 8, 8};
-    return sizes[dtype];
-}

@@ -88,6 +88,8 @@ const char *kvc_dtype_name(kvc_dtype dtype);
 /* Returns 1 and sets *dtype, or 0 for an unknown name. */
 int kvc_dtype_parse(const char *name, kvc_dtype *dtype);
 /* Size of one element in bytes. */
-size_t kvc_dtype_size(kvc_dtype dtype);
+static inline size_t kvc_dtype_size(kvc_dtype dtype) {
+    return dtype == KVC_FLOAT32 ? 4 : dtype == KVC_FLOAT16 || dtype == KVC_BFLOAT16 ? 2 : 8;
+}
 
 #endif

@@ -1,5 +1,6 @@
 #include "reference/plan.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -94,6 +95,7 @@ static int add_slot(kvc_plan *plan, const kvc_view_spec *view, int layer, int st
         return 0;
     }
     slot = &plan->slot[plan->slots++];
+    memset(slot, 0, sizeof *slot);
     slot->view = view;
     slot->layer = layer;
     slot->salt = (view->salt + state) % 7;
@@ -108,7 +110,8 @@ static int add_slot(kvc_plan *plan, const kvc_view_spec *view, int layer, int st
     find_axes(slot, &plan->params);
     slot->kind = kvc_view_kind_of(view->rule);
     slot->in_lanes = axes_are_in_lanes(slot);
-    slot->cell = (size_t)slot->channels * kvc_dtype_size(slot->dtype);
+    slot->element = kvc_dtype_size(slot->dtype);
+    slot->cell = (size_t)slot->channels * slot->element;
     return 1;
 }
 
@@ -220,7 +223,6 @@ static int add_layers(const kvc_catalogue *catalogue, const kvc_contract *contra
     return plan->layers > 0;
 }
 
-/* Asked for at every op, so it is worked out once. */
 static int find_boundary(const kvc_plan *plan)
 {
     int boundary = 0;
@@ -270,12 +272,23 @@ static int find_boundary(const kvc_plan *plan)
     return boundary;
 }
 
+static void find_traits(kvc_plan *plan)
+{
+    plan->boundary = find_boundary(plan);
+    for (int at = 0; at < plan->slots; at++) {
+        const kvc_view_spec *view = plan->slot[at].view;
+        plan->has_buffer |= view->rule == KVC_RULE_FIXED || view->rule == KVC_RULE_FIXED_WINDOW;
+        plan->has_opaque |= view->rule == KVC_RULE_OPAQUE;
+        plan->has_static |= view->is_static;
+    }
+}
+
 int kvc_plan_make(const kvc_catalogue *catalogue, const kvc_contract *contract, const kvc_spec *spec,
                   const char *variant, const kvc_params *params, kvc_plan *plan, kvc_error *error)
 {
     unsigned parts = 0;
 
-    memset(plan, 0, sizeof *plan);
+    memset(plan, 0, offsetof(kvc_plan, slot));
     plan->spec = spec;
     plan->params = *params;
     (void)snprintf(plan->variant, sizeof plan->variant, "%s", variant);
@@ -295,7 +308,7 @@ int kvc_plan_make(const kvc_catalogue *catalogue, const kvc_contract *contract, 
         plan->layer_words = spec->layer_choice[params->layers];
         if (!add_layers(catalogue, contract, plan, parts, error))
             return 0;
-        plan->boundary = find_boundary(plan);
+        find_traits(plan);
         return 1;
     }
     plan->layers = 1;
@@ -305,21 +318,16 @@ int kvc_plan_make(const kvc_catalogue *catalogue, const kvc_contract *contract, 
     plan->layer[0].initializes = (plan->ops & 1u << KVC_INITIALIZE) != 0;
     if (!add_views(plan, spec, 0, parts, error))
         return 0;
-    plan->boundary = find_boundary(plan);
+    find_traits(plan);
     return 1;
 }
 
-int kvc_plan_has_op(const kvc_plan *plan, kvc_op_kind kind)
+void kvc_plan_copy(kvc_plan *to, const kvc_plan *from)
 {
-    return (plan->ops & (1u << kind)) != 0;
+    memcpy(to, from, offsetof(kvc_plan, slot) + (size_t)from->slots * sizeof from->slot[0]);
 }
 
 int kvc_plan_ahead(const kvc_plan *plan, int layer)
 {
     return plan->rules.rule[KVC_CONTRACT_POSITION]->value == KVC_POSITION_DEPTH ? layer + 1 : 0;
-}
-
-int kvc_plan_boundary(const kvc_plan *plan)
-{
-    return plan->boundary;
 }

@@ -26,7 +26,8 @@ typedef struct kvc_slot {
     const struct kvc_view_kind *kind; /* how it follows the log */
     int64_t size[KVC_VIEW_DIMS_MAX]; /* of each axis; -1 for those of tokens and rows */
     int in_lanes; /* axes in the order rows, heads, tokens, channels: tokens of one row and head lie one behind the other */
-    size_t cell; /* bytes of the channels of one token */
+    size_t element; /* bytes of one */
+    size_t cell;    /* bytes of the channels of one token */
 } kvc_slot;
 
 typedef struct kvc_layer {
@@ -47,8 +48,12 @@ typedef struct kvc_plan {
     int layers;
     kvc_layer layer[KVC_PLAN_LAYERS_MAX];
     int boundary; /* see kvc_plan_boundary */
+    /* Whether it has views of such kinds: asked for at every op, so they are worked out once. */
+    int has_buffer; /* fixed, fixed_window */
+    int has_static;
+    int has_opaque;
     int slots;
-    kvc_slot slot[KVC_SLOTS_MAX];
+    kvc_slot slot[KVC_SLOTS_MAX]; /* the first `slots` are set */
 } kvc_plan;
 
 /* Returns 1, or 0 with *error set when a layer has no spec, a choice does not exist or there are too many tensors. */
@@ -61,10 +66,18 @@ int kvc_plan_make(const kvc_catalogue *catalogue, const kvc_contract *contract, 
 int kvc_plan_layer_parts(const kvc_catalogue *catalogue, const kvc_spec *spec, const char *variant, int layers, int parts,
                          const kvc_spec *layer_spec[KVC_PLAN_LAYERS_MAX], unsigned mask[KVC_PLAN_LAYERS_MAX],
                          kvc_error *error);
-int kvc_plan_has_op(const kvc_plan *plan, kvc_op_kind kind);
 /* How far the positions that the cache announces for a layer are ahead of the tokens that it holds. */
 int kvc_plan_ahead(const kvc_plan *plan, int layer);
+/* Copies what is used of a plan, which is much less than its size. */
+void kvc_plan_copy(kvc_plan *to, const kvc_plan *from);
+static inline int kvc_plan_has_op(const kvc_plan *plan, kvc_op_kind kind)
+{
+    return (plan->ops & (1u << kind)) != 0;
+}
 /* The size at which the cache changes behaviour (window, kernel, capacity, block), the smallest of them; 0 for none. */
-int kvc_plan_boundary(const kvc_plan *plan);
+static inline int kvc_plan_boundary(const kvc_plan *plan)
+{
+    return plan->boundary;
+}
 
 #endif

@@ -5,13 +5,13 @@
 
 static const int32_t powers_of_seven[6] = {1, 7, 49, 343, 2401, 16807};
 
-/* The bits of 0 to 7 in each type. */
-static const uint64_t small_bits[KVC_DTYPES][8] = {
-    {0x0, 0x3f800000, 0x40000000, 0x40400000, 0x40800000, 0x40a00000, 0x40c00000, 0x40e00000},
-    {0x0, 0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600, 0x4700},
-    {0x0, 0x3f80, 0x4000, 0x4040, 0x4080, 0x40a0, 0x40c0, 0x40e0},
-    {0x0, 0x3ff0000000000000, 0x4000000000000000, 0x4008000000000000, 0x4010000000000000, 0x4014000000000000, 0x4018000000000000, 0x401c000000000000},
-    {0x0, 0x1, 0x2, 0x3, 0x4, 0x5, 0x6, 0x7}};
+/* The bytes of 0 to 7 in each type, little-endian. */
+static const unsigned char small_bytes[KVC_DTYPES][8][8] = {
+    {{0, 0, 0, 0}, {0, 0, 0x80, 0x3f}, {0, 0, 0, 0x40}, {0, 0, 0x40, 0x40}, {0, 0, 0x80, 0x40}, {0, 0, 0xa0, 0x40}, {0, 0, 0xc0, 0x40}, {0, 0, 0xe0, 0x40}},
+    {{0, 0}, {0, 0x3c}, {0, 0x40}, {0, 0x42}, {0, 0x44}, {0, 0x45}, {0, 0x46}, {0, 0x47}},
+    {{0, 0}, {0x80, 0x3f}, {0, 0x40}, {0x40, 0x40}, {0x80, 0x40}, {0xa0, 0x40}, {0xc0, 0x40}, {0xe0, 0x40}},
+    {{0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0xf0, 0x3f}, {0, 0, 0, 0, 0, 0, 0, 0x40}, {0, 0, 0, 0, 0, 0, 0x08, 0x40}, {0, 0, 0, 0, 0, 0, 0x10, 0x40}, {0, 0, 0, 0, 0, 0, 0x14, 0x40}, {0, 0, 0, 0, 0, 0, 0x18, 0x40}, {0, 0, 0, 0, 0, 0, 0x1c, 0x40}},
+    {{0, 0, 0, 0, 0, 0, 0, 0}, {0x01, 0, 0, 0, 0, 0, 0, 0}, {0x02, 0, 0, 0, 0, 0, 0, 0}, {0x03, 0, 0, 0, 0, 0, 0, 0}, {0x04, 0, 0, 0, 0, 0, 0, 0}, {0x05, 0, 0, 0, 0, 0, 0, 0}, {0x06, 0, 0, 0, 0, 0, 0, 0}, {0x07, 0, 0, 0, 0, 0, 0, 0}}};
 
 /* Byte i is (start + 5 * i) % 7: what the formula adds to the digits of eight channels, of which the first adds `start`. */
 static const uint64_t shifts[7] = {
@@ -72,8 +72,8 @@ int32_t kvc_value_fold(int32_t fold, int32_t token) {
 }
 
 static void put_bytes(uint64_t bits, size_t size, unsigned char *out) {
-    for (size_t i = 0; i < size; i++) {
-        out[i] = (unsigned char)(bits >> (8 * i));
+    for (size_t i = 0; i < size; i++, bits >>= 8) {
+        out[i] = (unsigned char)bits;
     }
 }
 
@@ -137,21 +137,22 @@ static double half_to_double(uint16_t half) {
 
 /* Writes whole numbers 0 to 7, one from each byte of `values`, lowest first; `count` of them. */
 static inline void put_small(kvc_dtype dtype, uint64_t values, int count, unsigned char *out) {
-    const uint64_t *bits = small_bits[dtype];
+    const unsigned char(*bytes)[8] = small_bytes[dtype];
+    /* Each case has a size that the compiler knows. */
     switch (kvc_dtype_size(dtype)) {
     case 2:
         for (int i = 0; i < count; i++, values >>= 8, out += 2) {
-            put_bytes(bits[values & 7], 2, out);
+            memcpy(out, bytes[values & 7], 2);
         }
         break;
     case 4:
         for (int i = 0; i < count; i++, values >>= 8, out += 4) {
-            put_bytes(bits[values & 7], 4, out);
+            memcpy(out, bytes[values & 7], 4);
         }
         break;
     default:
         for (int i = 0; i < count; i++, values >>= 8, out += 8) {
-            put_bytes(bits[values & 7], 8, out);
+            memcpy(out, bytes[values & 7], 8);
         }
         break;
     }
@@ -187,6 +188,32 @@ void kvc_value_row(kvc_encoding encoding, kvc_dtype dtype, int salt, int32_t tok
         uint64_t above = ((sums + 121 * ones) >> 7) & ones;
         put_small(dtype, sums - 7 * above + ones, channels - channel < 8 ? channels - channel : 8, at);
         start = start >= 2 ? start - 2 : start + 5; /* 5 * 8 % 7 is 5 */
+    }
+}
+
+/* Writes an element to every cell from `at` on; `cell` is the distance. */
+static void put_column(const unsigned char *element, size_t size, unsigned char *at, size_t cell, int64_t count) {
+    for (int64_t i = 0; i < count; i++, at += cell) {
+        /* Each case has a size that the compiler knows. */
+        if (size == 4) {
+            memcpy(at, element, 4);
+        } else if (size == 2) {
+            memcpy(at, element, 2);
+        } else {
+            memcpy(at, element, 8);
+        }
+    }
+}
+
+void kvc_value_move(kvc_dtype dtype, int salt, int row, int head, int channels, int64_t count, void *cells) {
+    size_t size = kvc_dtype_size(dtype);
+    int values[2] = {(row % 7 + 3 * salt + 5 * 6) % 7, (head % 7 + 3 * salt + 5 * 7) % 7};
+    for (int channel = 6; channel < channels; channel += 8) {
+        for (int which = 0; which < 2 && channel + which < channels; which++) {
+            unsigned char *first = (unsigned char *)cells + (size_t)(channel + which) * size;
+            put_column(small_bytes[dtype][1 + values[which]], size, first, (size_t)channels * size, count);
+            values[which] = values[which] >= 2 ? values[which] - 2 : values[which] + 5; /* 5 * 8 % 7 is 5 */
+        }
     }
 }
 

@@ -27,6 +27,11 @@ int kvc_value_level(int salt, int32_t token, int row, int head, int channel);
  */
 void kvc_value_row(kvc_encoding encoding, kvc_dtype dtype, int salt, int32_t token, int row, int head, int channels,
                    void *out);
+/*
+ * In digits only: makes `count` cells of `channels` elements each, as some row and head make them, those of another row and head: all that tells
+ * them apart stands in two of eight channels, the same for every token.
+ */
+void kvc_value_move(kvc_dtype dtype, int salt, int row, int head, int channels, int64_t count, void *cells);
 /* Value of one element of an int64 tensor. */
 int64_t kvc_value_integer(int32_t token, int row, int head);
 /* Fold number after `token`, see "Tokens and values". */

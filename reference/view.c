@@ -135,16 +135,16 @@ void kvc_view_cell(const kvc_model *model, int slot, const kvc_extent *extent, i
 
     switch (extent->kind) {
     case KVC_CELL_TOKEN:
-        *number = model->token[cell].number;
-        *origin = model->token[cell].origin[row];
+        *number = kvc_model_token(model, cell);
+        *origin = kvc_model_run(model, cell)->origin[row];
         return;
     case KVC_CELL_BLOCK: {
         int32_t block = model->plan->params.block;
         *number = 0;
         for (int32_t at = cell * block; at < (cell + 1) * block; at++)
-            *number = kvc_value_fold(*number, model->token[at].number);
+            *number = kvc_value_fold(*number, kvc_model_token(model, at));
         /* The entry is written by the append that closes the block. */
-        *origin = model->token[(cell + 1) * block - 1].origin[row];
+        *origin = kvc_model_run(model, (cell + 1) * block - 1)->origin[row];
         return;
     }
     case KVC_CELL_CONSTANT:

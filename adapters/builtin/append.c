@@ -53,6 +53,9 @@ const kvc_refusal *kvc_builtin_layer_check_append(kvc_builtin_layer *layer, int6
                      kvc_store_buffer(store, 1, cells * store->cell) == NULL;
             break;
         }
+        case KVC_PART_OPAQUE:
+            failed = kvc_store_buffer(store, 1, (size_t)count * store->cell) == NULL;
+            break;
         case KVC_PART_FIXED_WINDOW:
             if (layer->length + count > limit) {
                 size_t cells = (size_t)(limit + count) * (size_t)store->rows * (size_t)store->heads;
@@ -172,7 +175,7 @@ static void append_folded(kvc_builtin_layer *layer, kvc_builtin_part *part, cons
     for (int64_t i = layer->fault == KVC_FAULT_FOLDS_LAST_ONLY ? count - 1 : 0; i < count; i++) {
         layer->fold = kvc_value_fold(layer->fold, numbers[i]);
     }
-    kvc_store_write(store, 0, &layer->fold, 1);
+    kvc_store_write_fold(store, 0, layer->fold);
     store->count = 1;
 }
 
@@ -181,6 +184,24 @@ static int64_t mix_value(int64_t sum, int value) {
     return (sum * 31 + value) % 2147483647;
 }
 
+/* An int64, little-endian. */
+static uint64_t load_integer(const unsigned char *in) {
+    return (uint64_t)in[0] | (uint64_t)in[1] << 8 | (uint64_t)in[2] << 16 | (uint64_t)in[3] << 24 | (uint64_t)in[4] << 32 |
+           (uint64_t)in[5] << 40 | (uint64_t)in[6] << 48 | (uint64_t)in[7] << 56;
+}
+
+static void store_integer(uint64_t value, unsigned char *out) {
+    out[0] = (unsigned char)value;
+    out[1] = (unsigned char)(value >> 8);
+    out[2] = (unsigned char)(value >> 16);
+    out[3] = (unsigned char)(value >> 24);
+    out[4] = (unsigned char)(value >> 32);
+    out[5] = (unsigned char)(value >> 40);
+    out[6] = (unsigned char)(value >> 48);
+    out[7] = (unsigned char)(value >> 56);
+}
+
+/* Values are 1 to 7: of an int64 the lowest byte tells. */
 static void append_opaque(kvc_builtin_layer *layer, kvc_builtin_part *part, const int32_t *numbers, int64_t count) {
     kvc_store *store = &part->store;
     int continues = store->count > 0 || (layer->fault == KVC_FAULT_NOT_RESET_ON_FULL_CROP && layer->depth != 0);
@@ -189,21 +210,24 @@ static void append_opaque(kvc_builtin_layer *layer, kvc_builtin_part *part, cons
         extra = 1;
         layer->depth = 0;
     }
+    unsigned char *inputs = kvc_store_buffer(store, 1, (size_t)count * store->cell);
+    if (inputs == NULL) {
+        return; /* cannot be: see kvc_builtin_layer_check_append */
+    }
     for (int32_t row = 0; row < store->rows; row++) {
         for (int32_t head = 0; head < store->heads; head++) {
             unsigned char *cell = kvc_store_cell(store, row, head, 0);
+            kvc_store_make_cells(store, numbers, count, row, head, inputs);
             for (int32_t channel = 0; channel < store->channels; channel++) {
+                const unsigned char *input = inputs + (size_t)channel * store->element;
                 unsigned char *element = cell + (size_t)channel * store->element;
-                int64_t sum = 0;
-                if (continues) {
-                    (void)kvc_value_load(store->dtype, element, &sum);
-                }
-                for (int64_t i = 0; i < count; i++) {
+                int64_t sum = continues ? (int64_t)load_integer(element) : 0;
+                for (int64_t i = 0; i < count; i++, input += store->cell) {
                     if (layer->fault != KVC_FAULT_FIRST_CHUNK_SPECIAL || count < 4 || i != 2) {
-                        sum = mix_value(sum, kvc_value(store->salt, numbers[i], row, head, channel));
+                        sum = mix_value(sum, input[0]);
                     }
                 }
-                kvc_value_store(store->dtype, sum + extra, element);
+                store_integer((uint64_t)(sum + extra), element);
             }
         }
     }
@@ -303,7 +327,9 @@ static void append_blocks(kvc_builtin_layer *layer, const int32_t *numbers, int6
         for (int32_t k = 0; k < layer->open_count; k++) {
             fold = kvc_value_fold(fold, layer->open_tokens[k]);
         }
-        kvc_store_push(entries, layer->fault == KVC_FAULT_FOLD_NOT_ROLLED_BACK ? &layer->fold : &fold, 1);
+        kvc_store_write_fold(entries, entries->start + entries->count,
+                             layer->fault == KVC_FAULT_FOLD_NOT_ROLLED_BACK ? layer->fold : fold);
+        entries->count++;
         closed = 1;
         layer->fold = 0;
         layer->open_count = 0;

@@ -22,7 +22,8 @@ enum { KVC_LAYER_PARTS_MAX = 4, KVC_LANES_SHOWN = 2 };
 typedef struct kvc_inputs {
     unsigned char *cells; /* [row][head][token][cell] */
     int32_t room;         /* tokens that fit */
-    int32_t filled[KVC_ROWS_MAX]; /* tokens that are worked out */
+    int32_t tokens;       /* so many are worked out */
+    int32_t rows;         /* of so many rows */
 } kvc_inputs;
 
 /*
@@ -67,6 +68,8 @@ int kvc_store_reserve(kvc_store *store, int64_t extra);
 void kvc_store_push(kvc_store *store, const int32_t *numbers, int64_t count);
 /* Writes the cells of tokens in all lanes from cell `index` on, counted from the start of the buffer. */
 void kvc_store_write(kvc_store *store, int64_t index, const int32_t *numbers, int64_t count);
+/* The same for one number that is a fold: of those only the one that is written is worked out. */
+void kvc_store_write_fold(kvc_store *store, int64_t index, int32_t fold);
 /* Writes the cells of tokens as row and head make them to `out`. */
 void kvc_store_make_cells(kvc_store *store, const int32_t *numbers, int64_t count, int32_t row, int32_t head, unsigned char *out);
 /* Address of cell `index` in use, in one lane. */
@@ -99,11 +102,11 @@ const void *kvc_store_view_turned(kvc_store *store, int which, int64_t from, int
 void kvc_store_turn(const kvc_store *store, const unsigned char *cells, int64_t count, unsigned char *out);
 
 /*
- * The cells of `count` (1 and up) tokens as row and head make them, one behind the other. Valid until the next call. NULL where
- * the numbers do not follow each other, are too large to be kept, or memory is short.
+ * The cells of `count` (1 and up) tokens as the first head of the first row makes them, one behind the other; those of the next
+ * lane, for all rows of the store, come inputs->room cells later. Valid until the next call. NULL where the numbers do not follow
+ * each other, are too large to be kept, or memory is short.
  */
-const unsigned char *kvc_inputs_find(kvc_inputs *inputs, const kvc_store *store, const int32_t *numbers, int64_t count, int32_t row,
-                                     int32_t head);
+const unsigned char *kvc_inputs_find(kvc_inputs *inputs, const kvc_store *store, const int32_t *numbers, int64_t count);
 void kvc_inputs_close(kvc_inputs *inputs);
 
 typedef enum kvc_part_rule {
@@ -187,6 +190,10 @@ const char *kvc_original_name(int layer, kvc_part_name name);
 typedef struct kvc_builtin_part {
     const kvc_part_info *info;
     kvc_store store;
+    /* What never changes of the tensors that are shown: names, type and sizes. */
+    kvc_tensor stored_as;
+    kvc_tensor returned_as;
+    int32_t tokens_axis; /* -1 for none */
     /* What the last append returned, for parts that return something. */
     const void *returned;
     int64_t returned_cells;
@@ -294,18 +301,18 @@ int kvc_builtin_layer_claim(const kvc_builtin_layer *layer);
 void kvc_builtin_layer_mask(const kvc_builtin_layer *layer, int64_t count, int64_t *length, int64_t *offset);
 int64_t kvc_builtin_layer_position(const kvc_builtin_layer *layer);
 int64_t kvc_builtin_layer_reported_length(const kvc_builtin_layer *layer);
+/* Writes down what never changes of the tensors that a part shows. */
+void kvc_builtin_part_describe(const kvc_builtin_layer *layer, kvc_builtin_part *part);
 /* Adds the layer's tensors to what is shown. Returns 0, or -1 when memory is short. */
 int kvc_builtin_layer_show(kvc_builtin_layer *layer, int appended, kvc_observation *out);
 
 /* A tensor that is shown again after every op. */
 typedef struct kvc_watched {
+    kvc_tensor tensor; /* points to name and data */
     char name[KVC_NAME_MAX];
     unsigned char *data;
     size_t room;
     size_t size;
-    int64_t shape[KVC_DIMS_MAX];
-    int32_t dims;
-    int32_t dtype;
     int32_t append; /* number of the append */
     int is_input;
 } kvc_watched;

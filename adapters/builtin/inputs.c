@@ -33,24 +33,42 @@ static int make_room(kvc_inputs *inputs, const kvc_store *store, int32_t tokens)
     return 0;
 }
 
-static unsigned char *lane_of(const kvc_inputs *inputs, const kvc_store *store, int32_t row, int32_t head) {
-    return inputs->cells + ((size_t)row * (size_t)store->heads + (size_t)head) * (size_t)inputs->room * store->cell;
+/* The first head of the first row. */
+static void fill_first(kvc_inputs *inputs, const kvc_store *store, int32_t from, int32_t to) {
+    for (int32_t token = from; token < to; token++) {
+        kvc_value_row(store->encoding, store->dtype, store->salt, token, 0, 0, store->channels,
+                      inputs->cells + (size_t)token * store->cell);
+    }
 }
 
-/* Works out what is missing of one row. */
-static void fill_row(kvc_inputs *inputs, const kvc_store *store, int32_t row, int32_t tokens) {
-    for (int32_t head = 0; head < store->heads; head++) {
-        unsigned char *lane = lane_of(inputs, store, row, head);
-        for (int32_t token = inputs->filled[row]; token < tokens; token++) {
-            kvc_value_row(store->encoding, store->dtype, store->salt, token, row, head, store->channels,
-                          lane + (size_t)token * store->cell);
+/* The same tokens in another lane. */
+static void fill_lane(kvc_inputs *inputs, const kvc_store *store, int32_t row, int32_t head, int32_t from, int32_t to) {
+    size_t lane = (size_t)row * (size_t)store->heads + (size_t)head;
+    unsigned char *out = inputs->cells + (lane * (size_t)inputs->room + (size_t)from) * store->cell;
+    if (store->encoding != KVC_DIGITS) {
+        for (int32_t token = from; token < to; token++, out += store->cell) {
+            kvc_value_row(store->encoding, store->dtype, store->salt, token, row, head, store->channels, out);
+        }
+        return;
+    }
+    memcpy(out, inputs->cells + (size_t)from * store->cell, (size_t)(to - from) * store->cell);
+    kvc_value_move(store->dtype, store->salt, row, head, store->channels, to - from, out);
+}
+
+/* Works out tokens `from` to `to` of rows `first_row` to `rows`. */
+static void fill(kvc_inputs *inputs, const kvc_store *store, int32_t first_row, int32_t rows, int32_t from, int32_t to) {
+    for (int32_t row = first_row; row < rows; row++) {
+        for (int32_t head = 0; head < store->heads; head++) {
+            if (row == 0 && head == 0) {
+                fill_first(inputs, store, from, to);
+            } else {
+                fill_lane(inputs, store, row, head, from, to);
+            }
         }
     }
-    inputs->filled[row] = tokens;
 }
 
-const unsigned char *kvc_inputs_find(kvc_inputs *inputs, const kvc_store *store, const int32_t *numbers, int64_t count, int32_t row,
-                                     int32_t head) {
+const unsigned char *kvc_inputs_find(kvc_inputs *inputs, const kvc_store *store, const int32_t *numbers, int64_t count) {
     int32_t first = numbers[0];
     if (first < 0 || first >= TOKENS_KEPT || count > TOKENS_KEPT - first) {
         return NULL;
@@ -64,8 +82,13 @@ const unsigned char *kvc_inputs_find(kvc_inputs *inputs, const kvc_store *store,
     if (tokens > inputs->room && make_room(inputs, store, tokens) != 0) {
         return NULL;
     }
-    if (tokens > inputs->filled[row]) {
-        fill_row(inputs, store, row, tokens);
+    if (tokens > inputs->tokens) {
+        fill(inputs, store, 0, inputs->rows, inputs->tokens, tokens);
+        inputs->tokens = tokens;
     }
-    return lane_of(inputs, store, row, head) + (size_t)first * store->cell;
+    if (store->rows > inputs->rows) {
+        fill(inputs, store, inputs->rows, store->rows, 0, inputs->tokens);
+        inputs->rows = store->rows;
+    }
+    return inputs->cells + (size_t)first * store->cell;
 }

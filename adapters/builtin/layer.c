@@ -90,6 +90,7 @@ static int open_part(kvc_builtin_layer *layer, kvc_builtin_part *part) {
                        first_capacity(layer, rule)) != 0) {
         return -1;
     }
+    kvc_builtin_part_describe(layer, part);
     part->store.pinned = (is_buffer(rule) && rule != KVC_PART_RING) || rule == KVC_PART_OPAQUE;
     return 0;
 }

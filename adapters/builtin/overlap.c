@@ -38,7 +38,9 @@ static void make_entries(kvc_builtin_layer *layer, const int32_t *numbers, int64
         for (int32_t k = 0; k < layer->open_count; k++) {
             fold = kvc_value_fold(fold, layer->open_tokens[k]);
         }
-        kvc_store_push(&layer->part[ENTRIES].store, &fold, 1);
+        kvc_store *entries = &layer->part[ENTRIES].store;
+        kvc_store_write_fold(entries, entries->start + entries->count, fold);
+        entries->count++;
         layer->open_count = 0;
     }
 }

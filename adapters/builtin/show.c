@@ -88,27 +88,29 @@ void kvc_builtin_layer_mask(const kvc_builtin_layer *layer, int64_t count, int64
     }
 }
 
-static void fill_shape(const kvc_builtin_layer *layer, const kvc_builtin_part *part, int64_t cells, kvc_tensor *tensor) {
+void kvc_builtin_part_describe(const kvc_builtin_layer *layer, kvc_builtin_part *part) {
     const kvc_params *params = layer->params;
     const kvc_store *store = &part->store;
-    tensor->shape[0] = store->rows;
+    kvc_tensor *tensor = &part->stored_as;
+    memset(tensor, 0, sizeof *tensor);
+    part->tokens_axis = -1;
     switch ((kvc_part_shape)part->info->shape) {
     case KVC_SHAPE_KEYS:
     case KVC_SHAPE_VALUES:
         tensor->dims = 4;
         tensor->shape[1] = store->heads;
-        tensor->shape[2] = cells;
+        part->tokens_axis = 2;
         tensor->shape[3] = store->channels;
         break;
     case KVC_SHAPE_INDEX:
         tensor->dims = 3;
-        tensor->shape[1] = cells;
+        part->tokens_axis = 1;
         tensor->shape[2] = store->channels;
         break;
     case KVC_SHAPE_TURNED:
         tensor->dims = 3;
         tensor->shape[1] = store->channels;
-        tensor->shape[2] = cells;
+        part->tokens_axis = 2;
         break;
     case KVC_SHAPE_STATE:
         tensor->dims = 4;
@@ -125,6 +127,19 @@ static void fill_shape(const kvc_builtin_layer *layer, const kvc_builtin_part *p
         tensor->dims = 1;
         tensor->shape[0] = 1;
         break;
+    }
+    tensor->dtype = (int32_t)store->dtype;
+    part->returned_as = *tensor;
+    tensor->name = kvc_stored_name(layer->number, (kvc_part_name)part->info->name);
+    part->returned_as.name = kvc_returned_name(layer->number, (kvc_part_name)part->info->name);
+}
+
+static void set_sizes(const kvc_builtin_part *part, int64_t cells, kvc_tensor *tensor) {
+    if (part->info->shape != KVC_SHAPE_NUMBER) {
+        tensor->shape[0] = part->store.rows;
+    }
+    if (part->tokens_axis >= 0) {
+        tensor->shape[part->tokens_axis] = cells;
     }
 }
 
@@ -161,11 +176,11 @@ static int show_quantised(kvc_builtin_layer *layer, int index, kvc_tensor *tenso
     const kvc_builtin_part *part = &layer->part[index];
     const kvc_store *residual = &layer->part[index - 2].store;
     int64_t cells;
+    *tensor = part->stored_as;
     tensor->name = name_of(layer, part);
     tensor->dtype = (int32_t)residual->dtype;
-    tensor->address = 0;
     tensor->data = kvc_quantised_view(layer, index, 0, &cells);
-    fill_shape(layer, part, cells, tensor);
+    set_sizes(part, cells, tensor);
     tensor->shape[3] = residual->channels;
     return cells > 0 && tensor->data == NULL ? -1 : 0;
 }
@@ -174,9 +189,8 @@ static int show_stored(kvc_builtin_layer *layer, kvc_builtin_part *part, kvc_ten
     kvc_store *store = &part->store;
     kvc_part_rule rule = (kvc_part_rule)part->info->rule;
     int64_t cells = store->count;
+    *tensor = part->stored_as;
     tensor->name = name_of(layer, part);
-    tensor->dtype = (int32_t)store->dtype;
-    tensor->address = 0;
     switch (rule) {
     case KVC_PART_LAST:
         cells = larger(cells, layer->params->kernel);
@@ -211,28 +225,27 @@ static int show_stored(kvc_builtin_layer *layer, kvc_builtin_part *part, kvc_ten
         tensor->data = widen(store, tensor->data, cells);
         tensor->dtype = KVC_FLOAT32;
     }
-    fill_shape(layer, part, cells, tensor);
+    set_sizes(part, cells, tensor);
     return cells > 0 && tensor->data == NULL ? -1 : 0;
 }
 
-static int show_returned(kvc_builtin_layer *layer, kvc_builtin_part *part, const kvc_tensor *stored, kvc_tensor *tensor) {
-    tensor->name = kvc_returned_name(layer->number, (kvc_part_name)part->info->name);
+static int show_returned(const kvc_builtin_layer *layer, const kvc_builtin_part *part, const kvc_tensor *stored, kvc_tensor *tensor) {
+    *tensor = part->returned_as;
     tensor->dtype = stored->dtype;
-    tensor->address = 0;
     if (part->info->rule == KVC_PART_COUNT) {
-        fill_shape(layer, part, 1, tensor);
         tensor->data = &layer->block_start;
         return 0;
     }
     if (part->returned_cells < 0) {
         memcpy(tensor->shape, stored->shape, sizeof tensor->shape);
-        tensor->dims = stored->dims;
         tensor->data = stored->data;
         return 0;
     }
     tensor->data = part->returned;
-    fill_shape(layer, part, part->returned_cells, tensor);
-    tensor->shape[tensor->dims - 1] = part->info->rule == KVC_PART_QUANTISED ? stored->shape[3] : tensor->shape[tensor->dims - 1];
+    set_sizes(part, part->returned_cells, tensor);
+    if (part->info->rule == KVC_PART_QUANTISED) {
+        tensor->shape[3] = stored->shape[3];
+    }
     return part->returned_cells > 0 && tensor->data == NULL ? -1 : 0;
 }
 

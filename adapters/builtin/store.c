@@ -147,9 +147,10 @@ int kvc_store_reserve(kvc_store *store, int64_t extra) {
 }
 
 void kvc_store_make_cells(kvc_store *store, const int32_t *numbers, int64_t count, int32_t row, int32_t head, unsigned char *out) {
-    const unsigned char *cells = kvc_inputs_find(&store->inputs, store, numbers, count, row, head);
+    const unsigned char *cells = kvc_inputs_find(&store->inputs, store, numbers, count);
     if (cells != NULL) {
-        memcpy(out, cells, (size_t)count * store->cell);
+        size_t lane = (size_t)row * (size_t)store->heads + (size_t)head;
+        memcpy(out, cells + lane * (size_t)store->inputs.room * store->cell, (size_t)count * store->cell);
         return;
     }
     for (int64_t i = 0; i < count; i++, out += store->cell) {
@@ -158,10 +159,35 @@ void kvc_store_make_cells(kvc_store *store, const int32_t *numbers, int64_t coun
 }
 
 void kvc_store_write(kvc_store *store, int64_t index, const int32_t *numbers, int64_t count) {
-    size_t lane = 0;
+    const unsigned char *cells = kvc_inputs_find(&store->inputs, store, numbers, count);
+    size_t lane_size = (size_t)store->capacity * store->cell;
+    size_t inputs_lane_size = (size_t)store->inputs.room * store->cell;
+    unsigned char *out = slot(store, 0, index);
     for (int32_t row = 0; row < store->rows; row++) {
-        for (int32_t head = 0; head < store->heads; head++, lane++) {
-            kvc_store_make_cells(store, numbers, count, row, head, slot(store, lane, index));
+        for (int32_t head = 0; head < store->heads; head++, out += lane_size) {
+            if (cells != NULL) {
+                memcpy(out, cells, (size_t)count * store->cell);
+                cells += inputs_lane_size;
+            } else {
+                kvc_store_make_cells(store, numbers, count, row, head, out);
+            }
+        }
+    }
+}
+
+void kvc_store_write_fold(kvc_store *store, int64_t index, int32_t fold) {
+    size_t lane_size = (size_t)store->capacity * store->cell;
+    unsigned char *first = slot(store, 0, index);
+    unsigned char *out = first;
+    kvc_value_row(store->encoding, store->dtype, store->salt, fold, 0, 0, store->channels, first);
+    for (int32_t row = 0; row < store->rows; row++) {
+        for (int32_t head = 0; head < store->heads; head++, out += lane_size) {
+            if (store->encoding != KVC_DIGITS) {
+                kvc_value_row(store->encoding, store->dtype, store->salt, fold, row, head, store->channels, out);
+            } else if (out != first) {
+                memcpy(out, first, store->cell);
+                kvc_value_move(store->dtype, store->salt, row, head, store->channels, 1, out);
+            }
         }
     }
 }
@@ -263,9 +289,11 @@ const void *kvc_store_view(kvc_store *store, int which, int64_t from, int64_t ce
         return slot(store, 0, first);
     }
     size_t size = (size_t)cells * store->cell;
+    size_t lane_size = (size_t)store->capacity * store->cell;
+    const unsigned char *from_lane = slot(store, 0, first);
     unsigned char *buffer = kvc_store_buffer(store, which, product(count, size, 1));
-    for (size_t lane = 0; buffer != NULL && lane < count; lane++) {
-        memcpy(buffer + lane * size, slot(store, lane, first), size);
+    for (size_t lane = 0; buffer != NULL && lane < count; lane++, from_lane += lane_size) {
+        memcpy(buffer + lane * size, from_lane, size);
     }
     return buffer;
 }

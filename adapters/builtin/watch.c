@@ -34,6 +34,7 @@ static kvc_watched *add_entry(kvc_watch *watch, size_t size) {
         entry->room = size;
     }
     entry->size = size;
+    entry->tensor = (kvc_tensor){.name = entry->name, .data = entry->data};
     watch->count++;
     return entry;
 }
@@ -79,13 +80,11 @@ static void fill_input(kvc_builtin_part *part, kvc_watched *entry, const int32_t
     kvc_store *store = &part->store;
     int turned = part->info->shape == KVC_SHAPE_TURNED;
     unsigned char *out = entry->data;
-    entry->dims = 0;
-    entry->shape[entry->dims++] = store->rows;
-    if (part->info->shape == KVC_SHAPE_KEYS || part->info->shape == KVC_SHAPE_VALUES) {
-        entry->shape[entry->dims++] = store->heads;
-    }
-    entry->shape[entry->dims++] = turned ? store->channels : count;
-    entry->shape[entry->dims++] = turned ? count : store->channels;
+    memcpy(entry->tensor.shape, part->stored_as.shape, sizeof entry->tensor.shape);
+    entry->tensor.shape[0] = store->rows;
+    entry->tensor.shape[part->tokens_axis] = count;
+    entry->tensor.dims = part->stored_as.dims;
+    entry->tensor.dtype = part->stored_as.dtype;
     for (int32_t row = 0; row < store->rows; row++) {
         for (int32_t head = 0; head < store->heads; head++, out += (size_t)count * store->cell) {
             kvc_store_make_cells(store, numbers, count, row, head, turned ? cells : out);
@@ -122,7 +121,6 @@ int kvc_watch_inputs(kvc_watch *watch, kvc_builtin_layer *layer, int32_t append,
             return -1;
         }
         (void)add_text(entry->name, begin_name(entry, "input.", append), name, strlen(name));
-        entry->dtype = (int32_t)store->dtype;
         entry->append = append;
         entry->is_input = 1;
         fill_input(part, entry, numbers, count, watch->cells);
@@ -152,9 +150,9 @@ int kvc_watch_returned(kvc_watch *watch, int32_t append, const kvc_observation *
         if (size != 0) {
             memcpy(entry->data, tensor->data, size);
         }
-        memcpy(entry->shape, tensor->shape, sizeof entry->shape);
-        entry->dims = tensor->dims;
-        entry->dtype = tensor->dtype;
+        memcpy(entry->tensor.shape, tensor->shape, sizeof entry->tensor.shape);
+        entry->tensor.dims = tensor->dims;
+        entry->tensor.dtype = tensor->dtype;
         entry->append = append;
     }
     return 0;
@@ -163,7 +161,7 @@ int kvc_watch_returned(kvc_watch *watch, int32_t append, const kvc_observation *
 void kvc_watch_spoil(kvc_watch *watch, int32_t append, int is_input) {
     for (size_t i = 0; i < watch->count; i++) {
         kvc_watched *entry = watch->list[i];
-        size_t element = kvc_dtype_size((kvc_dtype)entry->dtype);
+        size_t element = kvc_dtype_size((kvc_dtype)entry->tensor.dtype);
         if (entry->append == append && entry->is_input == is_input && entry->size >= element) {
             memset(entry->data + entry->size - element, 0, element);
         }
@@ -172,14 +170,7 @@ void kvc_watch_spoil(kvc_watch *watch, int32_t append, int is_input) {
 
 void kvc_watch_show(const kvc_watch *watch, kvc_observation *out) {
     for (size_t i = 0; i < watch->count && out->tensors < KVC_TENSORS_MAX; i++) {
-        const kvc_watched *entry = watch->list[i];
-        kvc_tensor *tensor = &out->tensor[out->tensors++];
-        tensor->name = entry->name;
-        tensor->data = entry->data;
-        tensor->address = 0;
-        memcpy(tensor->shape, entry->shape, sizeof tensor->shape);
-        tensor->dims = entry->dims;
-        tensor->dtype = entry->dtype;
+        out->tensor[out->tensors++] = watch->list[i]->tensor;
     }
 }
 

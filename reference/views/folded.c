@@ -8,7 +8,7 @@ static void appended(kvc_model *model, int slot)
 
     for (int32_t row = 0; row < model->rows; row++) {
         for (int32_t at = model->length - model->appended; at < model->length; at++)
-            state->fold[row] = kvc_value_fold(state->fold[row], model->token[at].number);
+            state->fold[row] = kvc_value_fold(state->fold[row], kvc_model_token(model, at));
         state->fold_row[row] = (uint8_t)row;
     }
     state->set = 1;

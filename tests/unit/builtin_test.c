@@ -476,6 +476,59 @@ Test(builtin, aborts, .signal = SIGABRT) {
     run(&s, KVC_CROP, -1);
 }
 
+/* Two observations show the same, but for addresses. */
+static void expect_same(const kvc_observation *a, const kvc_observation *b, const char *variant) {
+    cr_assert_eq(a->outcome, b->outcome, "%s", variant);
+    cr_assert_eq(a->tensors, b->tensors, "%s", variant);
+    for (int32_t layer = 0; layer < a->layers; layer++) {
+        cr_expect_eq(a->length[layer], b->length[layer], "%s", variant);
+        cr_expect_eq(a->position[layer], b->position[layer], "%s", variant);
+    }
+    for (int32_t at = 0; at < a->tensors; at++) {
+        const kvc_tensor *left = &a->tensor[at];
+        const kvc_tensor *right = &b->tensor[at];
+        size_t size = kvc_dtype_size((kvc_dtype)left->dtype);
+        cr_assert_str_eq(left->name, right->name);
+        cr_assert_eq(left->dims, right->dims);
+        for (int32_t axis = 0; axis < left->dims; axis++) {
+            cr_assert_eq(left->shape[axis], right->shape[axis], "%s: %s", variant, left->name);
+            size *= (size_t)left->shape[axis];
+        }
+        cr_assert(size == 0 || memcmp(left->data, right->data, size) == 0, "%s: %s", variant, left->name);
+    }
+}
+
+/* A renewed cache is a fresh one, whatever was done before: it grew, has other rows, records, watches and is past its window. */
+Test(builtin, renewed) {
+    for (size_t at = 0; kvc_builtin_plugin()->variant(at) != NULL; at++) {
+        const char *variant = kvc_builtin_plugin()->variant(at);
+        kvc_params params = params_of_tests();
+        params.watch = 1;
+        if (strchr(variant, '+') != NULL) {
+            continue;
+        }
+        session used = begin_with(variant, &params, "full+window");
+        session fresh = begin_with(variant, &params, "full+window");
+        run(&used, KVC_RECORD, 1);
+        run(&used, KVC_APPEND, 40);
+        run(&used, KVC_APPEND, 3);
+        run(&used, KVC_CROP, -2);
+        run_rows(&used, KVC_SELECT, 0, 0);
+        run(&used, KVC_REPEAT, 3);
+        run(&used, KVC_APPEND, 2);
+        cr_assert(kvc_builtin_plugin()->renew(used.cache), "%s", variant);
+        used.next = 0;
+        for (int32_t step = 0; step < 6; step++) {
+            static const int32_t sizes[6] = {2, -1, 3, 0, 1, -9};
+            run(&used, sizes[step] > 0 ? KVC_APPEND : KVC_CROP, sizes[step]);
+            run(&fresh, sizes[step] > 0 ? KVC_APPEND : KVC_CROP, sizes[step]);
+            expect_same(used.seen, fresh.seen, variant);
+        }
+        end(&used);
+        end(&fresh);
+    }
+}
+
 Test(builtin, unknown_names) {
     kvc_params params = params_of_tests();
     const kvc_plugin *plugin = kvc_builtin_plugin();

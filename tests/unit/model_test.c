@@ -397,9 +397,9 @@ static void expect_row(const kvc_model *model, int row, const char *expected) {
     char have[256] = "";
     size_t used = 0;
     for (int32_t at = 0; at < model->length; at++) {
-        const kvc_token *token = &model->token[at];
-        used += (size_t)snprintf(have + used, sizeof have - used, token->origin[row] == row ? "%s%d" : "%s%d@%d", at > 0 ? " " : "",
-                                 (int)token->number, token->origin[row]);
+        int origin = kvc_model_run(model, at)->origin[row];
+        used += (size_t)snprintf(have + used, sizeof have - used, origin == row ? "%s%d" : "%s%d@%d", at > 0 ? " " : "",
+                                 (int)kvc_model_token(model, at), origin);
     }
     cr_expect_str_eq(have, expected, "row %d: is \"%s\", expected \"%s\"", row, have, expected);
 }
@@ -593,7 +593,7 @@ Test(model, long_logs) {
     cr_assert(kvc_model_open(&model, &s->plan));
     run_all(&model, ops);
     cr_expect_eq(model.length, 104);
-    cr_expect_eq(model.token[103].number, 5703);
+    cr_expect_eq(kvc_model_token(&model, 103), 5703);
     kvc_model_expect(&model, &op, &expectation);
     cr_expect(expectation.unspecified, "more tokens than can be told apart");
     kvc_model_close(&model);

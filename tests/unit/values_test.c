@@ -287,3 +287,32 @@ Test(op, format) {
     cr_expect_eq(kvc_op_format(&(kvc_op){.kind = KVC_SELECT, .count = 1, .rows = {4}}, text, 4), 10);
     cr_expect_str_eq(text, "sel");
 }
+
+/* Whole rows, and rows moved to another row and head, are what the formula says element by element. */
+Test(values, whole_rows) {
+    static const int32_t numbers[] = {0, 6, 7, 48, 49, 12345, KVC_TOKENS_MAX - 1};
+    for (int dtype = 0; dtype < KVC_DTYPES; dtype++) {
+        size_t size = kvc_dtype_size((kvc_dtype)dtype);
+        for (int salt = 0; salt < 7; salt++) {
+            for (int channels = 1; channels <= 66; channels += 5) {
+                for (size_t at = 0; at < sizeof numbers / sizeof numbers[0]; at++) {
+                    unsigned char row[66 * 8 + 1];
+                    unsigned char moved[2 * 66 * 8];
+                    row[(size_t)channels * size] = 0xaa;
+                    kvc_value_row(KVC_DIGITS, (kvc_dtype)dtype, salt, numbers[at], 5, 1, channels, row);
+                    cr_assert_eq(row[(size_t)channels * size], 0xaa);
+                    kvc_value_row(KVC_DIGITS, (kvc_dtype)dtype, salt, numbers[at], 0, 0, channels, moved);
+                    memcpy(moved + (size_t)channels * size, moved, (size_t)channels * size);
+                    kvc_value_move((kvc_dtype)dtype, salt, 5, 1, channels, 2, moved);
+                    cr_assert_arr_eq(moved, row, (size_t)channels * size);
+                    cr_assert_arr_eq(moved + (size_t)channels * size, row, (size_t)channels * size);
+                    for (int channel = 0; channel < channels; channel++) {
+                        unsigned char element[8];
+                        kvc_value_store((kvc_dtype)dtype, kvc_value(salt, numbers[at], 5, 1, channel), element);
+                        cr_assert_arr_eq(row + (size_t)channel * size, element, size);
+                    }
+                }
+            }
+        }
+    }
+}
