@@ -277,7 +277,8 @@ static void find_traits(kvc_plan *plan)
     plan->boundary = find_boundary(plan);
     for (int at = 0; at < plan->slots; at++) {
         const kvc_view_spec *view = plan->slot[at].view;
-        plan->has_buffer |= view->rule == KVC_RULE_FIXED || view->rule == KVC_RULE_FIXED_WINDOW;
+        plan->has_buffer |= view->rule == KVC_RULE_FIXED || view->rule == KVC_RULE_FIXED_WINDOW ||
+                            view->rule == KVC_RULE_FIXED_PREFIX_WINDOW;
         plan->has_opaque |= view->rule == KVC_RULE_OPAQUE;
         plan->has_static |= view->is_static;
     }

@@ -49,7 +49,7 @@ typedef struct kvc_plan {
     kvc_layer layer[KVC_PLAN_LAYERS_MAX];
     int boundary; /* see kvc_plan_boundary */
     /* Whether it has views of such kinds: asked for at every op, so they are worked out once. */
-    int has_buffer; /* fixed, fixed_window */
+    int has_buffer; /* fixed, fixed_window, fixed_prefix_window */
     int has_static;
     int has_opaque;
     int slots;

@@ -102,7 +102,7 @@ const void *kvc_store_view_turned(kvc_store *store, int which, int64_t from, int
 void kvc_store_turn(const kvc_store *store, const unsigned char *cells, int64_t count, unsigned char *out);
 
 /*
- * The cells of `count` (1 and up) tokens as the first head of the first row makes them, one behind the other; those of the next
+ * The cells of `count` tokens as the first head of the first row makes them, one behind the other; those of the next
  * lane, for all rows of the store, come inputs->room cells later. Valid until the next call. NULL where the numbers do not follow
  * each other, are too large to be kept, or memory is short.
  */

@@ -69,6 +69,9 @@ static void fill(kvc_inputs *inputs, const kvc_store *store, int32_t first_row, 
 }
 
 const unsigned char *kvc_inputs_find(kvc_inputs *inputs, const kvc_store *store, const int32_t *numbers, int64_t count) {
+    if (count < 1) {
+        return NULL;
+    }
     int32_t first = numbers[0];
     if (first < 0 || first >= TOKENS_KEPT || count > TOKENS_KEPT - first) {
         return NULL;
