@@ -531,7 +531,7 @@ kvc_deviation kvc_check_tensor(kvc_encoder *encoder, const kvc_model *model, int
     if (tensor == NULL)
         return may_be_empty ? KVC_AS_EXPECTED : KVC_MISSING;
     if (place->in_lanes && extent->kind == KVC_CELL_TOKEN && !extent->zeros_left && !extent->as_set &&
-        is_right_at_once(encoder, model, slot, extent, tensor))
+        extent->keep == 0 && is_right_at_once(encoder, model, slot, extent, tensor))
         return KVC_AS_EXPECTED;
     elements = kvc_tensor_elements(tensor);
     if (elements < 0)
