@@ -126,7 +126,7 @@ int kvc_finding_name(const kvc_bench *bench, kvc_finding *finding, kvc_error *er
     return 1;
 }
 
-/* Ops of the same shape do the same kind of thing. */
+/* Ops of the same shape do the same kind of thing. What was initialised early is as what was appended and removed. */
 static int same_shape(const kvc_op *a, const kvc_op *b)
 {
     int a_sign = (a->n > 0) - (a->n < 0);
@@ -135,7 +135,7 @@ static int same_shape(const kvc_op *a, const kvc_op *b)
     int a_batch = a->kind == KVC_REORDER || a->kind == KVC_SELECT || a->kind == KVC_REPEAT;
     int b_batch = b->kind == KVC_REORDER || b->kind == KVC_SELECT || b->kind == KVC_REPEAT;
 
-    if (a_batch && b_batch)
+    if ((a_batch && b_batch) || (a->kind == KVC_APPEND && b->kind == KVC_INITIALIZE))
         return 1;
     return a->kind == b->kind && ((a->kind != KVC_CROP && a->kind != KVC_RECORD) || a_sign == b_sign);
 }

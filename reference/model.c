@@ -43,6 +43,7 @@ void kvc_model_start(kvc_model *model, const kvc_plan *plan, const int32_t *numb
     model->recording = 0;
     model->was_reset = 0;
     model->offloaded = 0;
+    model->fresh = 1;
     forget(model);
 }
 
@@ -187,7 +188,7 @@ static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectatio
             const kvc_contract_rule *unused = plan->layer[layer].rules.rule[KVC_CONTRACT_CROP_UNUSED];
             if (unused->value == KVC_UNUSED_EITHER)
                 merge(out, KVC_EITHER, unused, layer);
-            else if (out->verdict == KVC_DO)
+            else if (out->verdict == KVC_DO && !model->initialized)
                 out->rule = unused;
         }
     }
@@ -232,8 +233,8 @@ void kvc_model_expect(const kvc_model *model, const kvc_op *op, kvc_expectation 
         return;
     case KVC_INITIALIZE:
         out->rule = model->plan->rules.rule[KVC_CONTRACT_INITIALIZE];
-        /* Early is before the first append. */
-        out->unspecified = model->used;
+        /* Early is before anything else: so callers do it. */
+        out->unspecified = !model->fresh;
         return;
     case KVC_COPY:
         out->rule = model->plan->rules.rule[KVC_CONTRACT_COPY];
@@ -355,6 +356,7 @@ int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *
     int good = 1;
 
     model->appended = 0;
+    model->fresh = model->fresh && op->kind == KVC_RECORD;
     if (op->kind != KVC_CROP && op->kind != KVC_RECORD && !kvc_op_moves_cache((kvc_op_kind)op->kind))
         model->cropped = 0;
     if (refused) {

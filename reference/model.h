@@ -47,7 +47,8 @@ typedef struct kvc_model {
     int torn;           /* an append was refused half way: layers before the refusing one have taken it */
     int was_reset;      /* a reset came before */
     int offloaded;      /* its tensors wait elsewhere */
-    int initialized;    /* its memory was taken before the first append */
+    int fresh;          /* nothing was done with it yet, but for recording */
+    int initialized;    /* its memory was taken before anything else */
     kvc_slot_state slot[KVC_SLOTS_MAX];
 } kvc_model;
 

@@ -12,6 +12,8 @@ def test_ops() -> None:
     assert read_op(["reset"]) == ("reset", None)
     assert read_op(["reorder", [1, 0]]) == ("reorder", (1, 0))
     assert read_op(["record", 0]) == ("record", 0)
+    for bare in ("offload", "prefetch", "initialize", "copy", "pickle"):
+        assert read_op([bare]) == (bare, None)
     for wrong in (
         None,
         [],
@@ -21,6 +23,9 @@ def test_ops() -> None:
         ["reorder", []],
         ["select", [-1]],
         ["record", 2],
+        ["copy", 1],
+        ["initialise"],
+        [["copy"]],
     ):
         with pytest.raises(RequestError):
             read_op(wrong)

@@ -173,6 +173,43 @@ CASES: dict[str, tuple[dict[str, Any], Any]] = {
         ),
         lambda v: 0,
     ),
+    **{
+        f"kept through {call}": (
+            case(
+                "DynamicSlidingWindowLayer",
+                [["initialize"], ["record", 1], ["append", 6], ["copy"], ["crop", -1], ["offload"], ["prefetch"], ["pickle"]],
+                state([5], keys=[[2, 3, 4]] * 2, values=[[2, 3, 4]] * 2),
+                params={"batch": 2, "value_dim": value_dim, "window": 4, "call": call},
+            ),
+            lambda v: int(v < (5, 15)),
+        )
+        for call, value_dim in (("position", 8), ("keyword", 9), ("container", 8), ("container_keyword", 8))
+    },
+    **{
+        f"the original of a {variant}": (
+            case(variant, [["append", 2], ["copy"], ["append", 1]], DONE, law="ISOLATION", params=params),
+            lambda v: 0,
+        )
+        for variant, params in (
+            ("StaticLayer", {}),
+            ("LinearAttentionLayer", {"call": "container"}),
+            ("DynamicCache", {"value_dim": 9, "layers": "DynamicLayer+DynamicSlidingWindowLayer"}),
+            ("MiniMaxCache", {}),
+        )
+    },
+    "several layers are initialised": (
+        case(
+            "DynamicCache",
+            [["initialize"], ["append", 2], ["pickle"], ["append", 1]],
+            state([3, 3], **{"layer0.keys": [[0, 1, 2]], "layer1.keys": [[2]]}),
+            params={"window": 2, "value_dim": 9, "layers": "DynamicLayer+DynamicSlidingWindowLayer"},
+        ),
+        lambda v: 0,
+    ),
+    "an initialised cache cannot be cropped": (
+        case("DynamicLayer", [["initialize"], ["crop", -1]], state([0], keys=[[]])),
+        lambda v: 1,
+    ),
     "atomic": (
         case("DynamicLayer", [["append", 2], ["crop", -1]], state([2], keys=[[0, 1]]), law="ATOMIC"),
         lambda v: 0,

@@ -21,6 +21,7 @@ SEQUENCES: list[list[list[Any]]] = [
     [["append", 3], ["crop", -1], ["crop", -5], ["append", 1], ["crop", 0], ["crop", 2]],
     [["crop", -1], ["crop", 0], ["reset"], ["append", 0], ["append", 2], ["reset"], ["append", 1]],
     [["record", 1], ["append", 6], ["crop", -2], ["append", 1], ["record", 0], ["append", 1], ["crop", -1]],
+    [["initialize"], ["append", 2], ["copy"], ["append", 1], ["offload"], ["prefetch"], ["pickle"], ["append", 1]],
     [["append", 2], ["reorder", [1, 0]], ["append", 1], ["select", [1]], ["append", 1], ["repeat", 3], ["append", 9]],
 ]
 PARAMS: dict[str, Any] = {"batch": 2, "heads": 2, "key_dim": 8, "value_dim": 9, "window": 4, "capacity": 6, "kernel": 3}
@@ -48,11 +49,38 @@ def test_every_op_is_answered(adapter: Adapter, variant: str, call: str) -> None
                 assert (step.error is not None) == (step.outcome == 1)
                 if op[0] != "crop":
                     assert step.claim is None
-                assert all(name.startswith(("layer", "input.", "earlier.")) for name in step.shapes) or layers == 1
+                assert all(name.startswith(("layer", "input.", "earlier.", "original.")) for name in step.shapes) or layers == 1
                 tokens += op[1] if op[0] == "append" else 0
             # The first append of a fresh cache works in every variant and style.
             if ops[0][0] == "append":
                 assert steps[0].outcome == (1 if variant == "DummyLayer" else 0)
+
+
+@pytest.mark.parametrize("variant", ["DynamicLayer", "StaticLayer", "LinearAttentionLayer", "MiniMaxCache"])
+def test_the_original_of_a_copy_is_shown(adapter: Adapter, variant: str) -> None:
+    ops = [["append", 2], ["copy"], ["append", 1], ["pickle"], ["reset"], ["copy"]]
+    steps = adapter.run(variant, {"batch": 2, "watch": 1}, ops)[0]
+    assert all(step.outcome == 0 for step in steps)
+    for held, copied, *later in (steps[:5], steps[4:]):
+        assert not [name for name in held.data if name.startswith("original.") and held is steps[0]]
+        stored = [name for name in copied.data if not name.startswith(("original.", "input.", "earlier."))]
+        for name in stored:
+            assert copied.data[f"original.{name}"] == copied.data[name] == held.data[name]
+            assert all(step.data[f"original.{name}"] == held.data[name] for step in later)
+        lengths = [-1 if length is None else length for length in copied.lengths]
+        assert copied.values("original.length") == lengths
+
+
+def test_early_initialisation_makes_static_buffers(adapter: Adapter) -> None:
+    for call, dims in (("position", 9), ("keyword", 9), ("container", 8), ("container_keyword", 8), ("container", 9)):
+        params = {"batch": 2, "heads": 2, "value_dim": dims, "capacity": 6, "dtype": "float16", "call": call}
+        fresh, used = adapter.run("StaticLayer", params, [["initialize"], ["append", 2]])[0]
+        assert fresh.outcome == used.outcome == 0
+        assert fresh.lengths == [0]
+        assert fresh.shapes["keys"] == used.shapes["keys"] == [2, 2, 6, 8]
+        assert fresh.shapes["values"] == used.shapes["values"] == [2, 2, 6, dims]
+        assert fresh.dtypes["keys"] == fresh.dtypes["values"] == "float16"
+        assert fresh.addresses["keys"] == used.addresses["keys"]
 
 
 def test_all_calling_styles_show_the_same(adapter: Adapter, version: tuple[int, ...]) -> None:

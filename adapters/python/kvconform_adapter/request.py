@@ -154,6 +154,10 @@ NO_NUMBER = (1, 0)
 """The bounds of all others: nothing lies between them."""
 
 
+BARE_OPS = frozenset({"reset", "offload", "prefetch", "initialize", "copy", "pickle"})
+"""Ops without an argument."""
+
+
 def read_op(value: object) -> Op:
     """One op: `["append", 3]`, `["reset"]`, `["reorder", [1, 0]]`."""
     if type(value) is list and value:
@@ -167,8 +171,8 @@ def read_op(value: object) -> Op:
                         return (name, argument)
             elif name in ("reorder", "select") and is_rows(argument):
                 return (name, tuple(argument))
-        elif len(value) == 1 and name == "reset":
-            return ("reset", None)
+        elif len(value) == 1 and type(name) is str and name in BARE_OPS:
+            return (name, None)
     raise RequestError(f'field "sequences": {str(value)[:60]} is not an op of docs/protocol.md')
 
 

@@ -10,7 +10,7 @@ PREAMBLE = '''\
 Needs only transformers and torch. Exits 1 when the fault shows, 0 when it does not.
 """
 
-import sys
+{standard}import sys
 
 import torch
 import transformers
@@ -259,6 +259,13 @@ for name, tensor, copy in kept:
     print(name, "is as it was" if same else "HAS CHANGED")
     if not same:
         faults.append(f"{{name}} has changed")""",
+    "ISOLATION": """\
+after = contents()
+for name in sorted({*before, *after}):
+    same = name in before and name in after and torch.equal(before[name], after[name])
+    print("original", name, "is as it was" if same else "HAS CHANGED")
+    if not same:
+        faults.append(f"{name} of the original has changed")""",
     "MASK": """\
 for name, (width, offset) in announced.items():
     prefix = name[: -len("keys")]

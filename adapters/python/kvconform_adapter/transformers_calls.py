@@ -29,6 +29,7 @@ from kvconform_adapter.transformers_caches import (
     stored_tensors,
 )
 from kvconform_adapter.transformers_containers import CONTAINERS, CROSS_TOKENS, Container, Recipe
+from kvconform_adapter.transformers_keep import keep_ops
 from kvconform_adapter.values import PLANES, Table, TablePool
 
 DTYPES = {
@@ -56,19 +57,32 @@ class Session:
     """One cache while a sequence runs. `layers` are what tensors are read from, `target` is what ops are called on.
 
     `inputs`, `results`: a `Watch` each where they are watched.
+
+    `find`: from such a target to its layers. `original`: the cache that was copied last, from then on only looked at.
     """
 
-    __slots__ = ("appends", "folds", "inputs", "layers", "results", "rows", "start", "target")
+    __slots__ = ("appends", "find", "folds", "inputs", "layers", "original", "results", "rows", "start", "target")
 
-    def __init__(self, layers: list[Any], target: Any, rows: int) -> None:
-        self.layers = layers
+    def __init__(self, target: Any, rows: int, find: Callable[[Any], list[Any]]) -> None:
+        self.layers = find(target)
+        self.find = find
         self.target = target
+        self.original: Session | None = None
         self.rows = rows
         self.folds = [0] * rows
         self.start = 0
         self.appends = 0
         self.inputs: Any = None
         self.results: Any = None
+
+    def snapshot(self) -> Session:
+        """The cache as it is, to be looked at later."""
+        return Session(self.target, self.rows, self.find)
+
+    def go_on_with(self, target: Any) -> None:
+        """Take another cache of the same make for this one."""
+        self.layers = self.find(target)
+        self.target = target
 
 
 Call = Callable[[Session, Any], Any]
@@ -172,7 +186,7 @@ class PlanMaker:
 
         def open_session() -> Session:
             layer = owner(**arguments)
-            return Session([layer], cache_class(layers=[layer]) if through else layer, rows)
+            return Session(cache_class(layers=[layer]), rows, layers_of) if through else Session(layer, rows, itself)
 
         plan = Plan(open_session, addresses=variant.static or variant.linear)
         self.add_layer(plan, variant, 0, "", chosen_parts(variant, self.params, False), through)
@@ -181,6 +195,7 @@ class PlanMaker:
         plan.ops = self.common_ops(cache_class if through else owner)
         plan.ops["record"] = record_container if through else record_layer
         check_tensors(plan)
+        plan.ops |= keep_ops(self.params, self.dtype, through, self.keyword)
         return plan
 
     def make_container(self, container: Container) -> Plan:
@@ -191,7 +206,7 @@ class PlanMaker:
 
         def open_session() -> Session:
             cache = opener()
-            return Session([cache] * count if container.lazy else layers_of(cache), cache, rows)
+            return Session(cache, rows, lambda made: [made] * count if container.lazy else layers_of(made))
 
         plan = Plan(open_session, addresses=any(variant.static or variant.linear for variant in recipe.variants))
         self.cross, self.drafted = container.cross, hasattr(recipe.owner, "set_previous_accepted_tokens")
@@ -204,6 +219,7 @@ class PlanMaker:
             plan.stored = [(name, index, through_cache(index, fetch)) for name, index, fetch in plan.stored]
         plan.ops = self.common_ops(recipe.owner, container.old_word)
         plan.ops["record"] = record_container
+        plan.ops |= keep_ops(self.params, self.dtype, True, self.keyword)
         check_tensors(plan)
         return plan
 
@@ -409,7 +425,7 @@ class PlanMaker:
 
         def open_session() -> Session:
             cache = owner()
-            return Session([cache], cache, params.batch)
+            return Session(cache, params.batch, itself)
 
         plan = Plan(open_session)
         if "attention" in parts:
@@ -443,6 +459,7 @@ class PlanMaker:
             plan.masks.append(None)
         plan.ops = self.common_ops(owner)
         plan.ops["record"] = record_container
+        plan.ops |= keep_ops(params, self.dtype, True, self.keyword)
         return plan
 
 
@@ -528,6 +545,11 @@ def record_container(session: Session, on: int) -> None:
     for layer in layers_of(session.target):
         if hasattr(layer, "record_past"):
             layer.record_past = False
+
+
+def itself(cache: Any) -> list[Any]:
+    """The layers of what is one layer, or is read as one."""
+    return [cache]
 
 
 def layers_of(cache: Any) -> Any:

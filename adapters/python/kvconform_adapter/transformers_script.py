@@ -29,6 +29,15 @@ from kvconform_adapter.transformers_caches import (
 from kvconform_adapter.transformers_containers import CONTAINERS, CROSS_TOKENS, Recipe
 from kvconform_adapter.values import PLANES
 
+KEPT = {
+    "offload": "offload",
+    "prefetch": "prefetch",
+    "initialize": "initialize",
+    "copy": "copy_cache",
+    "pickle": "restore_cache",
+}
+"""Ops that leave what the cache holds as it is, and the functions of the program that perform them."""
+
 EXACT = {"float32": 1 << 24, "float64": 1 << 53, "float16": 2048, "bfloat16": 256}
 """Whole numbers up to here are exact."""
 
@@ -153,13 +162,16 @@ class Writer:
             plan.follow(op, 0)
         self.distance, self.head_distance = distances(self.params, plan.most, tokens, self.heads())
         blocks = ["\n".join(self.make_cache()), "\n".join(self.make_observers()), OBSERVE.format(axes=self.axes())]
+        kept = self.make_kept()
+        if kept:
+            blocks.append("\n".join(kept))
         if self.request.law == "ADDRESS":
             blocks.append(ADDRESSES)
         if self.request.law == "ATOMIC":
             blocks.append(COUNTERS)
         if self.request.law == "ALIAS":
             blocks.append(WATCHED)
-        if self.request.law not in ("ADDRESS", "ALIAS"):
+        if self.request.law not in ("ADDRESS", "ALIAS", "ISOLATION"):
             blocks.append(COMPARE)
         blocks.append("\n".join(self.make_ops()))
         check = "\n".join(self.make_check())
@@ -215,6 +227,8 @@ class Writer:
                     modules[DEEPSEEK_CONFIG] = {"DeepseekV4Config"}
             if self.through:
                 modules.setdefault("transformers.cache_utils", set()).add("Cache")
+        kept = {name for name, _ in self.ops}
+        standard = [f"import {name}" for name in ("copy", "pickle") if name in kept]
         imports = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(modules.items())]
         sizes = {
             "HEADS": self.params.heads,
@@ -256,6 +270,7 @@ class Writer:
         return PREAMBLE.format(
             title=title or "A case of kvconform",
             subject=f"transformers {self.version}, {self.request.variant}: {call}",
+            standard="".join(f"{line}\n" for line in standard),
             imports="\n".join(imports),
             dtype=self.params.dtype,
             row=self.distance,
@@ -382,6 +397,94 @@ class Writer:
             return f"{part.spelled}.{name}"
         return f"{part.spelled}.all_{name}" if part.variant.static else f"whole({part.spelled}, {json.dumps(name)})"
 
+    def make_kept(self) -> list[str]:
+        """Functions for those ops of the case that leave what the cache holds as it is."""
+        used = {name for name, _ in self.ops}
+        layers = "cache.layers" if self.through else "[layer]"
+        lines: list[str] = []
+
+        def define(name: str, words: str, *body: str) -> None:
+            lines.extend(([""] * 2 if lines else []) + [f"def {name}():", f'    """{words}"""', *body])
+
+        if "offload" in used and self.through:
+            arguments = "layer_idx=index, only_non_sliding=False" if self.keyword else "index, False"
+            define(
+                "offload",
+                "Every layer, sliding ones too.",
+                "    for index in range(len(cache.layers)):",
+                f"        cache.offload({arguments})",
+            )
+        elif "offload" in used:
+            define("offload", "The tensors of the layer.", "    layer.offload()")
+        if "prefetch" in used:
+            define("prefetch", "Layer by layer.", f"    for one in {layers}:", "        one.prefetch()")
+        if "initialize" in used:
+            define("initialize", "Early initialisation.", *self.initialization())
+        if used & {"copy", "pickle"}:
+            moved = self.target
+            names, follow = f"{moved}, original", []
+            if self.several:
+                names, follow = f"{names}, layers", ["    layers = cache.layers"]
+            elif self.container:
+                names, follow = f"{names}, layer", ["    layer = cache.layers[0]"]
+            if "copy" in used:
+                define(
+                    "copy_cache",
+                    "Go on with a deep copy; the original is kept.",
+                    f"    global {names}",
+                    f"    original = {moved}",
+                    *(["    before.update(contents())"] if self.request.law == "ISOLATION" else []),
+                    f"    {moved} = copy.deepcopy(original)",
+                    *follow,
+                )
+            if "pickle" in used:
+                define(
+                    "restore_cache",
+                    "Go on with what comes out of a pickle.",
+                    f"    global {names}",
+                    f"    {moved} = pickle.loads(pickle.dumps({moved}))",
+                    *follow,
+                )
+            if self.request.law == "ISOLATION":
+                define(
+                    "contents",
+                    "What the original holds now.",
+                    f"    global {names}",
+                    f"    {moved}, original = original, {moved}",
+                    *follow,
+                    "    held = {name: tensor.clone() for name, tensor in stored().items() if tensor is not None}",
+                    '    held["length"] = torch.tensor(lengths())',
+                    f"    {moved}, original = original, {moved}",
+                    *follow,
+                    "    return held",
+                )
+                lines += ["", "", "before = {}  # what the original held when it was copied"]
+        return lines
+
+    def initialization(self) -> list[str]:
+        """The body of `initialize`."""
+        rows, heads = len(self.rows.origins), "HEADS"
+        fake = "torch.zeros(({}, {}, 0, {}), dtype=DTYPE)"
+        keys, values = fake.format(rows, heads, "KEY_DIM"), fake.format(rows, heads, "VALUE_DIM")
+        if self.through and self.params.key_dim == self.params.value_dim:
+            if self.keyword:
+                return [
+                    "    cache.early_initialization(",
+                    f"        batch_size={rows}, num_heads={heads}, head_dim=KEY_DIM,",
+                    '        dtype=DTYPE, device=torch.device("cpu"),',
+                    "    )",
+                ]
+            return [f'    cache.early_initialization({rows}, {heads}, KEY_DIM, DTYPE, torch.device("cpu"))']
+        arguments = f"key_states={keys}, value_states={values}" if self.keyword else f"{keys}, {values}"
+        if not self.through:
+            return [f"    layer.lazy_initialization({arguments})"]
+        return [
+            "    # As Cache.early_initialization does it, which knows one head_dim only.",
+            "    for one in cache.layers:",
+            '        if getattr(one, "supports_early_init", hasattr(one, "keys")):',
+            f"            one.lazy_initialization({arguments})",
+        ]
+
     # Ops
 
     def make_ops(self) -> list[str]:
@@ -399,6 +502,8 @@ class Writer:
             if name == "append" and isinstance(argument, int):
                 lines += [f"def append_{number}():", *self.append(number, start, argument), "", ""]
                 lines.append(f"attempt({json.dumps(text)}, append_{number})")
+            elif name in KEPT:
+                lines.append(f"attempt({json.dumps(text)}, {KEPT[name]})")
             elif name == "record" and not argument:
                 lines.append(f"for recorder in {self.layers}:")
                 lines.append("    recorder.record_past = False")
@@ -556,6 +661,8 @@ class Writer:
                 lines.append(LAW_CHECKS[law].format(names=json.dumps(names)))
             elif law == "ALIAS":
                 lines.append(LAW_CHECKS[law].format(names=json.dumps(self.alias_names())))
+            elif law == "ISOLATION":
+                lines.append(LAW_CHECKS[law])
             else:
                 masks = [pair for pair in expected.get("masks", []) if isinstance(pair, list) and len(pair) == 2]
                 offsets = [pair[1] for pair in masks if pair[1] is not None]

@@ -246,12 +246,14 @@ class Runner:
                     raw.append(
                         fetch_bytes(tensor.data_ptr()).raw if tensor.is_contiguous() else pack(tensor, fetch_bytes)
                     )
-        if not self.watch and not plan.addresses:
+        if not self.watch and not plan.addresses and session.original is None:
             return f"{head}{','.join(entries)}],{error_index}]"
         # One for each entry.
         tensors = [tensor for tensor in shown if tensor is not None]
         for _, result in returned:
             tensors += [tensor for tensor in result if tensor is not None]
+        if session.original is not None:
+            self.observe_original(session.original, entries, tensors)
         if self.watch:
             places = {id(tensor): place for place, tensor in enumerate(tensors)}
             for watch in (session.inputs, session.results):
@@ -261,6 +263,31 @@ class Runner:
             return f"{head}{','.join(entries)}],{error_index}]"
         addresses = ",".join([str(tensor.data_ptr()) for tensor in tensors])
         return f"{head}{','.join(entries)}],{error_index},[{addresses}]]"
+
+    def observe_original(self, original: Session, entries: list[str], tensors: list[Any]) -> None:
+        """The cache that was copied, as it is now."""
+        import torch  # noqa: PLC0415
+
+        table = self.reply.table
+        held = [(name, fetch(original.layers[layer])) for name, layer, fetch in self.plan.stored]
+        lengths = []
+        for read in self.plan.lengths:
+            try:
+                lengths.append(-1 if read is None else int(read(original)))
+            except MemoryError:
+                raise
+            except Exception:
+                lengths.append(-1)
+        held.append(("length", torch.tensor(lengths)))
+        for name, tensor in held:
+            if tensor is None:
+                continue
+            index, fetch_bytes = table.show(f"original.{name}", tensor)
+            entries.append(index)
+            tensors.append(tensor)
+            self.reply.raw.append(
+                fetch_bytes(tensor.data_ptr()).raw if tensor.is_contiguous() else table.pack(tensor, fetch_bytes)
+            )
 
     def watched_names(self, number: int) -> tuple[list[list[str]], list[list[str]]]:
         """For each feed the names of the inputs and of the returned tensors of append `number`, as they are watched."""
