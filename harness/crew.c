@@ -24,6 +24,7 @@ typedef struct member {
     uint64_t end; /* of its range */
     uint64_t tick;
     int64_t tick_ms; /* when `tick` last changed */
+    int64_t tick_waited_ms; /* how long it had waited for a processor then */
     int64_t look_ms; /* when its memory was last looked at */
     kvc_deviation death; /* how it was ended by us */
     int greeted;
@@ -115,6 +116,7 @@ static int give_order(member *self, kvc_command command, uint64_t start, uint64_
     self->end = end;
     self->tick = self->shared->tick;
     self->tick_ms = self->look_ms = kvc_now_ms();
+    self->tick_waited_ms = kvc_waited_ms((int)self->pid);
     return send(self->socket, &order, sizeof order, MSG_NOSIGNAL) == (ssize_t)sizeof order;
 }
 
@@ -178,14 +180,16 @@ void kvc_crew_close(kvc_crew *crew)
 static void look_after(kvc_crew *crew, member *self)
 {
     int64_t now = kvc_now_ms();
+    int64_t limit = crew->hurry ? crew->options.stall_ms / 10 : crew->options.stall_ms;
 
     if (self->shared->tick != self->tick) {
         self->tick = self->shared->tick;
         self->tick_ms = now;
+        self->tick_waited_ms = kvc_waited_ms((int)self->pid);
     }
     if (crew->options.access.plugin == NULL)
         return;
-    if (now - self->tick_ms > (crew->hurry ? crew->options.stall_ms / 10 : crew->options.stall_ms))
+    if (now - self->tick_ms > limit && now - self->tick_ms - (kvc_waited_ms((int)self->pid) - self->tick_waited_ms) > limit)
         self->death = KVC_HUNG;
     if (now - self->look_ms > 5 * LOOK_MS) {
         self->look_ms = now;
