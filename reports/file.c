@@ -161,7 +161,7 @@ static void sync_folder(const char *target)
     free(folder);
 }
 
-int kvc_report_file_write(const char *path, const char *bytes, size_t size, char *error, size_t error_size)
+static int write_file(const char *path, const char *bytes, size_t size, int lasting, char *error, size_t error_size)
 {
     struct stat status;
     char *resolved = NULL;
@@ -189,7 +189,7 @@ int kvc_report_file_write(const char *path, const char *bytes, size_t size, char
         (void)fail(error, error_size, path, "create a file in that folder", errno);
         goto cleanup;
     }
-    if (write_all(descriptor, bytes, size) != 0 || fsync(descriptor) != 0) {
+    if (write_all(descriptor, bytes, size) != 0 || (lasting && fsync(descriptor) != 0)) {
         (void)fail(error, error_size, path, "write", errno);
         goto cleanup;
     }
@@ -203,7 +203,9 @@ int kvc_report_file_write(const char *path, const char *bytes, size_t size, char
         (void)fail(error, error_size, path, "replace the file", errno);
         goto cleanup;
     }
-    sync_folder(target);
+    if (lasting) {
+        sync_folder(target);
+    }
     free(part);
     part = NULL;
     result = 0;
@@ -217,4 +219,14 @@ cleanup:
     }
     free(resolved);
     return result;
+}
+
+int kvc_report_file_write(const char *path, const char *bytes, size_t size, char *error, size_t error_size)
+{
+    return write_file(path, bytes, size, 1, error, error_size);
+}
+
+int kvc_report_file_write_quickly(const char *path, const char *bytes, size_t size, char *error, size_t error_size)
+{
+    return write_file(path, bytes, size, 0, error, error_size);
 }

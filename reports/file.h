@@ -20,5 +20,7 @@ int kvc_report_file_read(const char *path, size_t limit, char **bytes, size_t *s
  * a symbolic link stays one.
  */
 int kvc_report_file_write(const char *path, const char *bytes, size_t size, char *error, size_t error_size);
+/* The same without waiting for the disk, for one of very many files that can be made again. */
+int kvc_report_file_write_quickly(const char *path, const char *bytes, size_t size, char *error, size_t error_size);
 
 #endif

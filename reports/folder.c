@@ -52,20 +52,30 @@ int kvc_report_folder_write_json(const char *folder, const char *name, const cJS
     return join(path, folder, name, error, error_size) != 0 ? -1 : kvc_result_write_file(path, json, error, error_size);
 }
 
+/* There may be thousands of cases, and the document that holds them all is written with care. */
 static int write_case(const char *folder, const cJSON *finding, char *error, size_t error_size)
 {
     const char *script = kvc_json_string(finding, "script");
+    const char *id = kvc_json_string(finding, "id");
     char name[128];
     char path[PATH_SIZE];
-    (void)snprintf(name, sizeof name, "cases/%.64s.json", kvc_json_string(finding, "id"));
-    if (kvc_report_folder_write_json(folder, name, cJSON_GetObjectItemCaseSensitive(finding, "case"), error, error_size) != 0) {
+    size_t length = 0;
+    char *text = kvc_result_print(cJSON_GetObjectItemCaseSensitive(finding, "case"), &length);
+    int result = -1;
+    if (text == NULL) {
+        (void)snprintf(error, error_size, "not enough memory to write a case");
         return -1;
     }
-    (void)snprintf(name, sizeof name, "cases/%.64s.py", kvc_json_string(finding, "id"));
-    return *script == '\0' ? 0
-           : join(path, folder, name, error, error_size) != 0
-               ? -1
-               : kvc_report_file_write(path, script, strlen(script), error, error_size);
+    (void)snprintf(name, sizeof name, "cases/%.64s.json", id);
+    if (join(path, folder, name, error, error_size) == 0) {
+        result = kvc_report_file_write_quickly(path, text, length, error, error_size);
+    }
+    cJSON_free(text);
+    (void)snprintf(name, sizeof name, "cases/%.64s.py", id);
+    if (result == 0 && *script != '\0' && (result = join(path, folder, name, error, error_size)) == 0) {
+        result = kvc_report_file_write_quickly(path, script, strlen(script), error, error_size);
+    }
+    return result;
 }
 
 int kvc_report_folder_write_cases(const char *folder, const cJSON *run, char *error, size_t error_size)

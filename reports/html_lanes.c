@@ -220,6 +220,7 @@ void kvc_html_add_lane_words(kvc_text *out, const kvc_lanes *lanes)
 
 static void add_lane_table(kvc_text *out, const kvc_lane *lane)
 {
+    kvc_html_open_scroll(out, "Positions");
     kvc_text_add(out, "<table class=\"positions\">\n<caption>Tokens of ");
     add_names(out, lane);
     kvc_text_add(out, "</caption>\n<thead><tr><th scope=\"col\">position</th><th scope=\"col\">expected</th><th scope=\"col\">"
@@ -244,7 +245,8 @@ static void add_lane_table(kvc_text *out, const kvc_lane *lane)
         }
         kvc_text_add(out, "</td></tr>\n");
     }
-    kvc_text_add(out, "</tbody></table>\n");
+    kvc_text_add(out, "</tbody></table>");
+    kvc_html_close_scroll(out);
 }
 
 void kvc_html_add_lane_tables(kvc_text *out, const kvc_lanes *lanes)

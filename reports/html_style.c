@@ -133,7 +133,7 @@ const char *const kvc_html_style[] = {
     ".part{margin:.35rem 0}"
     ".part>summary{cursor:pointer;font-weight:600;padding:.25rem 0}"
     ".part[open]{margin-bottom:1rem}"
-    ".positions{margin:.75rem 0}"
+    ".positions{margin:.75rem 0}.positions tbody th{min-width:0}"
     "@media(max-width:40rem){body{font-size:15px}header,main,footer{padding-left:.75rem;padding-right:.75rem}h1{"
     "font-size:1.5rem}dl{display:block}dt{margin-top:.7rem}.card>summary{padding:.6rem .6rem .6rem .2rem}.inside{"
     "padding:.25rem .75rem .75rem;scroll-margin-top:12rem}.matrix tbody th{min-width:6.5rem;max-width:8.5rem;"
@@ -147,4 +147,4 @@ const char *const kvc_html_style[] = {
     NULL,
 };
 
-const char kvc_html_style_hash[] = "sha256-jF4HnPtewtmK/a1R7OPwWqiRwyKxoviGvLMQJ6t2070=";
+const char kvc_html_style_hash[] = "sha256-AbeacY1xS9b4SnGusT66tx+d4kA8lrq7qTsAIQw/ne4=";

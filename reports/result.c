@@ -136,17 +136,27 @@ int kvc_result_read_unfinished(const char *path, cJSON **out, char *error, size_
     return read_file(path, 1, out, error, error_size);
 }
 
+char *kvc_result_print(const cJSON *json, size_t *length)
+{
+    char *text = cJSON_Print(json);
+    if (text == NULL) {
+        return NULL;
+    }
+    *length = strlen(text) + 1;
+    kvc_utf8_repair(text);   /* a command line may hold any bytes */
+    text[*length - 1] = '\n'; /* in place of the NUL, which nothing needs any more */
+    return text;
+}
+
 int kvc_result_write_file(const char *path, const cJSON *result, char *error, size_t error_size)
 {
-    char *text = cJSON_Print(result);
+    size_t length = 0;
+    char *text = kvc_result_print(result, &length);
     if (text == NULL) {
         (void)snprintf(error, error_size, "%s: not enough memory to write the result", path);
         return -1;
     }
-    size_t length = strlen(text);
-    kvc_utf8_repair(text); /* a command line may hold any bytes */
-    text[length] = '\n'; /* in place of the NUL, which nothing needs any more */
-    int written = kvc_report_file_write(path, text, length + 1, error, error_size);
+    int written = kvc_report_file_write(path, text, length, error, error_size);
     cJSON_free(text);
     return written;
 }

