@@ -2,8 +2,8 @@
 
     PYTHON -m pytest tests/page
 
-with the interpreter that `python3 adapters/environment/kvconform_environment.py page` prints. KVCONFORM names the program
-(default: build/bin/kvconform). What needs a browser is skipped, with the reason, where no chromium is in PATH.
+with the interpreter that `python3 adapters/environment/kvconform_environment.py page` prints. KVCONFORM names the
+program (default: build/bin/kvconform). What needs a browser is skipped, with the reason, where no chromium is in PATH.
 """
 
 from __future__ import annotations

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.resources
 import json
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
+
 from conftest import read_sample
 
 MARKDOWN_MOST = 65_536
@@ -22,7 +23,7 @@ def test_junit(request: pytest.FixtureRequest, name: str) -> None:
     document = junitparser.JUnitXml.fromfile(str(folder / "junit.xml"))
     counted = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
     for suite in document:
-        kinds = [kind for case in suite for kind in ([type(result) for result in case.result] or [None])]
+        kinds: list[Any] = [kind for case in suite for kind in (list(map(type, case.result)) or [case])]
         found = {
             "tests": len(kinds),
             "failures": kinds.count(junitparser.Failure),
