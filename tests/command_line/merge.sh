@@ -53,7 +53,7 @@ try kvconform report changed.json second/result.json -o x
 change second/result.json "del result['finished']"
 try kvconform report first/result.json changed.json -o x
 head -c 5000 first/result.json >changed.json
-try kvconform report changed.json -o x
+try kvconform report changed.json -o x 2>&1 | sed 's,json:[0-9]*:,json:LINE:,'
 change second/result.json "run['variant'] = chr(27) + '[31m' + chr(10)"
 cp changed.json other.json
 change changed.json "result['command'].append('x')"
