@@ -179,6 +179,9 @@ static int run_case(replaying *self, const replay *one)
         listed |= strcmp(names[at], item->variant) == 0;
     if (names == NULL || contract == NULL || bench.spec == NULL) {
         kvc_error_set(&error, "no contract or no spec for %s %s", subject, version);
+    } else if (!listed && kvc_hello_unavailable(self->hello, item->variant) != NULL) {
+        kvc_error_set(&error, "%s cannot be run here: %s", item->variant,
+                      kvc_hello_unavailable(self->hello, item->variant));
     } else if (!listed) {
         kvc_error_set(&error, "%s %s has no %s", subject, version, item->variant);
         print_without_run(self, one, version, KVC_CASE_ABSENT, error.text);

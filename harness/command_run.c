@@ -335,6 +335,7 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
 {
     const kvc_session *session = self->session;
     kvc_record_run run = {target->text, target->subject, "", "", NULL, 0, NULL, "not run", NULL, NULL};
+    const char *reason;
     const kvc_contract *contract;
     cJSON *uncovered;
     kvc_error error;
@@ -365,6 +366,10 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
             continue;
         matched = 1;
         entry.variant = spec->variant;
+        if ((reason = kvc_hello_unavailable(hello, spec->variant)) != NULL) {
+            not_run(self, &entry, reason);
+            continue;
+        }
         entry.status = "absent";
         entry.reason = "this version has no such class";
         (void)add(self, &entry);

@@ -50,6 +50,8 @@ struct kvc_driver {
  * when it is not running.
  */
 kvc_drive kvc_driver_hello(kvc_driver *driver, cJSON **hello, kvc_error *error);
+/* Why the subject has this variant and cannot be asked for it here, or NULL. Points into `hello`. */
+const char *kvc_hello_unavailable(const cJSON *hello, const char *variant);
 /* The names of its variants, NULL-ended; they point into `hello`, the list is the caller's to free. NULL when memory is short. */
 const char **kvc_hello_variants(const cJSON *hello);
 /* Where the class of a variant is written, `{"file": ..., "line": ...}`; it belongs to `hello`. NULL when the adapter did not say. */

@@ -6,7 +6,7 @@
 #include "reference/check.h"
 #include "reference/json.h"
 
-enum { NAMES_MAX = 4096, OFFERS_MAX = 16, ID_MAX = 1 << 30 };
+enum { NAMES_MAX = 4096, OFFERS_MAX = 16, ID_MAX = 1 << 30, REASON_SIZE = 400 };
 static const char where[] = "adapter's reply";
 
 void kvc_names_clear(kvc_names *names)
@@ -174,6 +174,33 @@ int kvc_reply_parse(char *line, size_t length, int64_t id, cJSON **out, char **r
     return 0;
 }
 
+/* Variants that cannot be had here, each with a reason; none of them is among those that can. */
+static int check_unavailable(const cJSON *json, const cJSON *variants, kvc_error *error)
+{
+    const cJSON *item;
+
+    if (json != NULL && !cJSON_IsObject(json)) {
+        kvc_error_set(error, "%s: field \"unavailable\": expected an object of reasons", where);
+        return 0;
+    }
+    cJSON_ArrayForEach(item, json) {
+        const cJSON *other;
+        if (!cJSON_IsString(item) || item->valuestring[0] == '\0' || strlen(item->valuestring) >= REASON_SIZE) {
+            kvc_error_set(error, "%s: field \"unavailable\": expected reasons shorter than %d bytes", where,
+                          REASON_SIZE);
+            return 0;
+        }
+        cJSON_ArrayForEach(other, variants) {
+            if (strcmp(other->valuestring, item->string) == 0) {
+                kvc_error_set(error, "%s: field \"unavailable\": \"%.60s\" stands in \"variants\" too", where,
+                              item->string);
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
 /* Where classes are written: paths inside the folder of the subject's packages, and lines. */
 static int check_locations(const cJSON *json, kvc_error *error)
 {
@@ -252,7 +279,8 @@ int kvc_reply_check_hello(const cJSON *json, kvc_error *error)
             return 0;
         }
     }
-    return check_locations(json, error);
+    return check_unavailable(cJSON_GetObjectItemCaseSensitive(json, "unavailable"), list, error) &&
+           check_locations(json, error);
 }
 
 int kvc_reply_offers(const cJSON *hello, const char *request)

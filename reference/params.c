@@ -24,7 +24,6 @@ static const kvc_param_info table[KVC_PARAMS] = {
     {"block", offsetof(kvc_params, block), 1, 65536, 4, NULL},
     {"keep", offsetof(kvc_params, keep), 0, 65536, 0, NULL},
     {"residual", offsetof(kvc_params, residual), 1, 65536, 4, NULL},
-    {"group", offsetof(kvc_params, group), 1, 4096, 16, NULL},
     {"dtype", offsetof(kvc_params, dtype), 0, 3, KVC_FLOAT32, input_words},
     {"layout", offsetof(kvc_params, layout), 0, 1, KVC_CONTIGUOUS, layout_words},
     {"values", offsetof(kvc_params, values), 0, KVC_ENCODINGS - 1, KVC_DIGITS, values_words},

@@ -51,7 +51,6 @@ typedef struct kvc_params {
     int32_t block;     /* tokens in a compressed block */
     int32_t keep;      /* first tokens that a ring never evicts */
     int32_t residual;  /* most tokens that a quantised cache keeps as they came */
-    int32_t group;     /* channels that a quantised cache gives one scale */
     int32_t dtype;     /* kvc_dtype of the inputs */
     int32_t layout;    /* kvc_layout of the inputs */
     int32_t values;    /* kvc_encoding of the inputs: the spec's, never drawn */
@@ -74,7 +73,7 @@ typedef struct kvc_param_info {
     const char *const *words; /* for parameters written as words: a NULL-ended list, otherwise NULL */
 } kvc_param_info;
 
-enum { KVC_PARAMS = 21 };
+enum { KVC_PARAMS = 20 };
 /* The table, in the order of the struct. */
 const kvc_param_info *kvc_param_table(void);
 /* Index of `name` in the table, or -1. */

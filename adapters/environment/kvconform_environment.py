@@ -13,8 +13,12 @@ The cache folder is DIR, else $KVCONFORM_CACHE, else $XDG_CACHE_HOME/kvconform, 
 of a subject has a virtual environment of its own; torch, which is large, lives in one that all share through a .pth file:
 
     environments/torch-2.13.0/            torch and numpy
+    environments/quantisers-torch-2.13.0/ what quantised caches need: optimum-quanto (which builds a C++ extension once), hqq
     environments/transformers-5.24.0/     transformers and what it depends on
     environments/NAME.lock                held while NAME is made, so that two processes do not collide
+
+Without quantisers an environment still serves all other caches. Why there are none stands in its file `without.json`; they are
+tried again when the environment is removed.
 
 An environment is complete when its stamp, written last, describes the recipe and the Python that would make it now. Anything
 else is removed and made again.
@@ -75,7 +79,7 @@ class Recipe:
     """What one environment is made of.
 
     `requirements` are given to one `pip install`; `modules` are imported afterwards to prove that they work; `shared` is the
-    environment whose packages this one sees too.
+    environment whose packages this one sees too. So it does those of `extra`, which it can do without.
     """
 
     name: str
@@ -83,19 +87,48 @@ class Recipe:
     modules: tuple[str, ...]
     about: str
     shared: Recipe | None = None
+    extra: Recipe | None = None
 
     def describe(self) -> dict[str, object]:
         """What a complete environment's stamp holds: it is stale as soon as any of this changes."""
-        return {
+        description: dict[str, object] = {
             "layout": LAYOUT,
             "python": sys.version,
             "requirements": list(self.requirements),
             "shared": self.shared.describe() if self.shared else None,
         }
+        if self.extra is not None:
+            description["extra"] = self.extra.describe()
+        return description
 
 
 def torch_recipe() -> Recipe:
     return Recipe(f"torch-{TORCH}", (f"torch=={TORCH}", "numpy"), ("torch", "numpy"), "some hundred megabytes, once")
+
+
+def quantisers_recipe() -> Recipe:
+    """Without dependencies: each version of transformers brings its own of what both need."""
+    packages = ("optimum-quanto==0.2.7", "ninja==1.13.2", "hqq==0.2.8.post1", "termcolor==3.3.0")
+    return Recipe(f"quantisers-torch-{TORCH}", ("--no-deps", *packages), (), "a few MB, once", torch_recipe())
+
+
+QUANTISERS_CHECK = """
+import json
+import torch
+from transformers import cache_utils
+without = {}
+states = torch.tensor([1.0, -1.0]).repeat(1, 1, 2, 16)
+for package, name in (("optimum-quanto", "QuantoQuantizedLayer"), ("hqq", "HQQQuantizedLayer")):
+    try:
+        layer = getattr(cache_utils, name)(q_group_size=16, residual_length=1)
+        layer.update(states, states)
+        layer.update(states, states)
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [""]
+        without[package] = f"{type(error).__name__}: {lines[0][:200]}"
+print(json.dumps(without))
+"""
+"""Prints as its last line which quantisers do not work, and why. The first run of all builds the extension."""
 
 
 def recipe_of(subject: str, version: str) -> Recipe:
@@ -104,7 +137,12 @@ def recipe_of(subject: str, version: str) -> Recipe:
         raise Problem(USAGE, f"not a version: {shown(version)} (expected a form like 5.24.0)")
     if subject == "transformers":
         return Recipe(
-            f"transformers-{version}", (f"transformers=={version}",), ("transformers",), "about 100 MB", torch_recipe()
+            f"transformers-{version}",
+            (f"transformers=={version}",),
+            ("transformers",),
+            "about 100 MB",
+            torch_recipe(),
+            quantisers_recipe(),
         )
     raise Problem(USAGE, f"no such subject: {shown(subject)} (known: {', '.join(SUBJECTS)})")
 
@@ -279,43 +317,85 @@ def site_packages(folder: Path) -> Path:
     return found[0]
 
 
-def build(folder: Path, recipe: Recipe, shared: Path | None) -> None:
-    """Makes the environment `folder`, which does not exist. Raises Problem. The stamp comes last."""
+def link(folder: Path, others: Sequence[Path]) -> None:
+    """Lets `folder` see the packages of others; the last of them also lend their programs, such as ninja."""
+    lines = [str(site_packages(other)) for other in others]
+    if len(others) > 1:
+        programs = str(others[-1] / "bin")
+        lines.append(f"import os; os.environ['PATH'] = {programs!r} + os.pathsep + os.environ.get('PATH', os.defpath)")
+    (site_packages(folder) / "kvconform_shared.pth").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def build(folder: Path, recipe: Recipe, others: Sequence[Path]) -> None:
+    """Makes the environment `folder`, which does not exist. Raises Problem. The stamp is not written yet."""
     status, output = call((sys.executable, "-m", "venv", str(folder)))
     if status != 0:
         if "ensurepip" in output or "No module named venv" in output:
             raise Problem(NO_PYTHON, "this Python cannot make virtual environments (Debian package: python3-venv)")
         raise explain(f"the virtual environment {recipe.name}", output)
-    if shared is not None:
-        (site_packages(folder) / "kvconform_shared.pth").write_text(f"{site_packages(shared)}\n", encoding="utf-8")
+    if others:
+        link(folder, others)
     command = [str(interpreter(folder)), "-m", "pip", "install", "--progress-bar", "off", "--retries", "2"]
     status, output = call([*command, *pip_arguments(), *recipe.requirements])
     if status != 0:
         raise explain(" ".join(recipe.requirements), output)
+    if not recipe.modules:
+        return
     status, output = call((str(interpreter(folder)), "-c", "import " + ", ".join(recipe.modules)))
     if status != 0:
         reason = output.strip().rpartition("\n")[2][:300]
         raise Problem(FAILED, f"{recipe.name} was installed but cannot be imported: {reason}")
-    draft = folder / "complete.json.draft"
-    draft.write_text(json.dumps(recipe.describe()), encoding="utf-8")
-    draft.replace(stamp(folder))
+
+
+def write_whole(path: Path, content: object) -> None:
+    """Writes JSON to a file that is there completely or not at all."""
+    draft = path.with_name(path.name + ".draft")
+    draft.write_text(json.dumps(content), encoding="utf-8")
+    draft.replace(path)
+
+
+def find_extra(extra: Recipe, environments: Path) -> tuple[Path | None, str]:
+    """The folder of packages that can be done without, or why there is none."""
+    try:
+        return ensure(extra, environments), ""
+    except Problem as problem:
+        say(f"going on without {extra.name}: {problem}")
+        return None, str(problem)
+
+
+def check_extra(folder: Path, shared: Sequence[Path]) -> dict[str, str]:
+    """Which of the quantisers do not work in a new environment, and why. Where nothing works with them, they are taken out."""
+    status, output = call((str(interpreter(folder)), "-c", QUANTISERS_CHECK))
+    last = output.strip().rpartition("\n")[2]
+    if status != 0:
+        say(f"going on without quantisers: {last[:300]}")
+        link(folder, shared)
+        return {"": last[:300]}
+    found: dict[str, str] = json.loads(last) if last else {}
+    for package, reason in found.items():
+        say(f"going on without {package}: {reason}")
+    return found
 
 
 def ensure(recipe: Recipe, environments: Path) -> Path:
     """Returns the folder of a complete environment, and makes it first when there is none. Raises Problem or OSError."""
     folder = environments / recipe.name
-    shared = ensure(recipe.shared, environments) if recipe.shared else None
+    shared = [ensure(recipe.shared, environments)] if recipe.shared else []
     if is_complete(folder, recipe):
         return folder
     with locked(environments / f"{recipe.name}.lock", recipe.name):
         if is_complete(folder, recipe):
             return folder
+        extra, reason = find_extra(recipe.extra, environments) if recipe.extra else (None, "")
         if folder.exists():
             say(f"removing {recipe.name}, which is incomplete or was made by another Python")
             shutil.rmtree(folder)
         say(f"installing {' '.join(recipe.requirements)} ({recipe.about}) into {folder}")
         try:
-            build(folder, recipe, shared)
+            build(folder, recipe, [*shared, extra] if extra else shared)
+            without = check_extra(folder, shared) if extra else {"": reason} if reason else {}
+            write_whole(folder / "without.json", without)
+            write_whole(stamp(folder), recipe.describe())
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)  # room for others; a killed process leaves this to the next one
             raise

@@ -47,9 +47,50 @@ def test_makes_shared_torch_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert environment.main(["transformers", version, "--cache", str(tmp_path)]) == 0
         printed = capsys.readouterr().out
         assert printed == f"{tmp_path}/environments/transformers-{version}/bin/python\n"
-    assert pip.installed == ["numpy", "transformers==5.24.0", "transformers==5.14.1"]
+    assert pip.installed == ["numpy", "termcolor==3.3.0", "transformers==5.24.0", "transformers==5.14.1"]
     (link,) = tmp_path.glob("environments/transformers-5.24.0/lib/*/site-packages/kvconform_shared.pth")
-    assert link.read_text() == f"{tmp_path}/environments/torch-{environment.TORCH}/lib/python3.11/site-packages\n"
+    folders = [f"{tmp_path}/environments/{name}-{environment.TORCH}" for name in ("torch", "quantisers-torch")]
+    *packages, programs = link.read_text().splitlines()
+    assert packages == [f"{folder}/lib/python3.11/site-packages" for folder in folders]
+    assert programs.startswith(f"import os; os.environ['PATH'] = '{folders[1]}/bin' + ")
+
+
+def without(tmp_path: Path) -> dict[str, str]:
+    """Runs the program on an empty cache; what the new environment is without."""
+    assert environment.main(["transformers", "5.24.0", "--cache", str(tmp_path)]) == 0
+    folder = tmp_path / "environments" / "transformers-5.24.0"
+    assert environment.is_complete(folder, environment.recipe_of("transformers", "5.24.0"))
+    (link,) = folder.glob("lib/*/site-packages/kvconform_shared.pth")
+    found: dict[str, str] = json.loads((folder / "without.json").read_text())
+    assert ("quantisers-torch" in link.read_text()) == ("" not in found)
+    return found
+
+
+def test_goes_on_without_quantisers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    play(monkeypatch, Pip("termcolor", "ERROR: no such luck\n"))
+    (reason,) = without(tmp_path).values()
+    assert reason.endswith("no such luck")
+    assert "going on without quantisers-torch" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("status", "printed", "found"),
+    [
+        (0, "noise\n{}\n", {}),
+        (0, '{"hqq": "ImportError: x"}\n', {"hqq": "ImportError: x"}),
+        (1, "Traceback ...\nModuleNotFoundError: termcolor\n", {"": "ModuleNotFoundError: termcolor"}),
+    ],
+)
+def test_quantisers_that_do_not_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, printed: str, found: dict[str, str]
+) -> None:
+    pip = Pip()
+
+    def call(command: Sequence[str]) -> tuple[int, str]:
+        return (status, printed) if command[-1] == environment.QUANTISERS_CHECK else pip(command)
+
+    play(monkeypatch, call)
+    assert without(tmp_path) == found
 
 
 def damage_stamp(folder: Path) -> None:
@@ -78,7 +119,7 @@ def test_makes_a_broken_one_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     damage(folder)
     assert environment.ensure(recipe, tmp_path) == folder
     assert not (folder / "rest").exists()
-    assert pip.installed == ["numpy", "transformers==5.24.0", "transformers==5.24.0"]
+    assert pip.installed == ["numpy", "termcolor==3.3.0", "transformers==5.24.0", "transformers==5.24.0"]
     assert json.loads(environment.stamp(folder).read_text()) == recipe.describe()
 
 

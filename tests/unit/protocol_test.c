@@ -425,6 +425,11 @@ Test(protocol, hello) {
         {"[\"a\", \"b\"]", "[], \"offers\": \"classes\"", "offers"},
         {"[\"a\", \"b\"]", "[], \"offers\": [7]", "offers"},
         {"[\"a\", \"b\"]", "[], \"offers\": [\"a\", \"a\"]", "offers"},
+        {"\"protocol\": 1", "\"protocol\": 1, \"unavailable\": {\"c\": \"no package\"}", NULL},
+        {"\"protocol\": 1", "\"protocol\": 1, \"unavailable\": [\"c\"]", "unavailable"},
+        {"\"protocol\": 1", "\"protocol\": 1, \"unavailable\": {\"c\": \"\"}", "unavailable"},
+        {"\"protocol\": 1", "\"protocol\": 1, \"unavailable\": {\"c\": 1}", "unavailable"},
+        {"\"protocol\": 1", "\"protocol\": 1, \"unavailable\": {\"a\": \"no package\"}", "too"},
     };
     for (size_t at = 0; at < sizeof table / sizeof table[0]; at++) {
         char *text = damaged_text(good, table[at].from, table[at].to);

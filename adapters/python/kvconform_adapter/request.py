@@ -20,6 +20,7 @@ Op = tuple[str, int | tuple[int, ...] | None]
 
 DTYPES = ("float32", "float16", "bfloat16", "float64")
 LAYOUTS = ("contiguous", "strided")
+VALUES = ("digits", "two_levels")
 CALLS = ("position", "keyword", "deprecated", "container", "container_keyword", "container_deprecated")
 
 
@@ -43,8 +44,10 @@ class Params:
     states: int = 1
     block: int = 4
     keep: int = 0
+    residual: int = 4
     dtype: str = "float32"
     layout: str = "contiguous"
+    values: str = "digits"
     call: str = "position"
     watch: int = 0
     parts: str = ""
@@ -64,9 +67,10 @@ BOUNDS = {
     "states": (1, 8),
     "block": (1, 65_536),
     "keep": (0, 65_536),
+    "residual": (1, 65_536),
     "watch": (0, 1),
 }
-WORDS = {"dtype": DTYPES, "layout": LAYOUTS, "call": CALLS}
+WORDS = {"dtype": DTYPES, "layout": LAYOUTS, "values": VALUES, "call": CALLS}
 NAMES = frozenset(field.name for field in fields(Params))
 
 

@@ -18,7 +18,9 @@ from typing import Any
 
 import torch
 
+from kvconform_adapter import transformers_quantised
 from kvconform_adapter.request import Params, RequestError
+from kvconform_adapter.transformers_quantised import Fetch
 
 CACHE_UTILS = "transformers.cache_utils"
 MINIMAX = "transformers.models.minimax.modeling_minimax"
@@ -35,7 +37,8 @@ class Variant:
     `attention`, `linear`: the halves it has. `index`: "" or the attribute that holds its index keys. `sliding`,
     `static`: whether it is made with a window, with a maximal length. `blocks`: "" or what its configuration calls the
     rate of its compressed blocks; `overlap`: whether those overlap and an indexer has some of its own. `stores`: False
-    for a placeholder. `prefix`: whether the first tokens are kept apart and never evicted.
+    for a placeholder. `prefix`: whether the first tokens are kept apart and never evicted. `quantised`: "" or the
+    backend.
     """
 
     name: str
@@ -49,10 +52,11 @@ class Variant:
     overlap: bool = False
     stores: bool = True
     prefix: bool = False
+    quantised: str = ""
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The parts that may be in use; the first ones, without `positions`, are in use when nothing is said."""
+        """The parts that may be in use, then the settings; see `chosen_parts` for what is in use when nothing is said."""
         found = []
         if self.attention:
             found.append("attention")
@@ -66,7 +70,7 @@ class Variant:
             found += ["convolution", "recurrent"]
         if self.index == "indexer_keys":
             found.append("positions")
-        return tuple(found)
+        return (*found, *transformers_quantised.SETTINGS.get(self.quantised, ()))
 
 
 VARIANTS = {
@@ -83,6 +87,9 @@ VARIANTS = {
         Variant("LinearAttentionAndSlidingWindowAttentionLayer", linear=True, sliding=True),
         Variant("LinearAttentionAndStaticFullAttentionLayer", linear=True, static=True),
         Variant("LinearAttentionAndStaticSlidingWindowAttentionLayer", linear=True, sliding=True, static=True),
+        Variant("QuantoQuantizedLayer", quantised="quanto"),
+        Variant("HQQQuantizedLayer", quantised="hqq"),
+        Variant("Fp8QuantizedLayer", quantised="fp8"),
         Variant("MiniMaxM3VLSparseCacheLayer", module=MINIMAX_M3, index="idx_keys"),
         Variant("MiniMaxM3VLSparseStaticCacheLayer", module=MINIMAX_M3, index="idx_keys", static=True),
         Variant("DeepseekV4HCACache", module=DEEPSEEK, sliding=True, blocks="heavily_compressed_attention"),
@@ -188,6 +195,16 @@ def crop_keyword(owner: Any) -> str:
     return next(name for name in inspect.signature(crop).parameters if name != "self")
 
 
+def unavailable_variants() -> dict[str, str]:
+    """The variants that this version has and that need a package which is not there, with the reason."""
+    found = {}
+    for variant in VARIANTS.values():
+        reason = transformers_quantised.missing(variant.quantised)
+        if reason and module_defines(variant.module, variant.name):
+            found[variant.name] = reason
+    return found
+
+
 def block_settings(variant: Variant, params: Params) -> dict[str, Any]:
     """What the configuration of a layer with compressed blocks is made with."""
     rates = dict.fromkeys(("heavily_compressed_attention", variant.blocks), params.block)
@@ -197,6 +214,9 @@ def block_settings(variant: Variant, params: Params) -> dict[str, Any]:
 def constructor_arguments(variant: Variant, params: Params, owner: Any) -> dict[str, Any]:
     """What the class is made with."""
     arguments: dict[str, Any] = {}
+    if variant.quantised:
+        parts = chosen_parts(variant, params, False)
+        return dict(transformers_quantised.arguments(variant.quantised, parts, params.residual))
     if variant.blocks:
         config = load_class(DEEPSEEK_CONFIG, "DeepseekV4Config")
         return {"config": config(**block_settings(variant, params))}
@@ -214,16 +234,13 @@ def constructor_arguments(variant: Variant, params: Params, owner: Any) -> dict[
 def chosen_parts(variant: Variant, params: Params, layers: bool) -> tuple[str, ...]:
     """The parts in use, in the order of the table. In a cache of several layers each takes what it has of them."""
     if params.parts == "":
-        return tuple(part for part in variant.parts if part != "positions")
+        unusual = ("positions", *transformers_quantised.SETTINGS.get(variant.quantised, ()))
+        return tuple(part for part in variant.parts if part not in unusual)
     words = params.parts.split("+")
     wrong = [word for word in words if word not in variant.parts]
     if wrong and not layers:
         raise RequestError(f'{variant.name} has no part "{wrong[0][:40]}": it has {", ".join(variant.parts)}')
     return tuple(part for part in variant.parts if part in words)
-
-
-Fetch = Callable[[Any], Any]
-"""From a layer to one of its tensors, or to None while there is none."""
 
 
 def fetch_state(attribute: str, number: int) -> Fetch:
@@ -272,10 +289,14 @@ def fetch_counter(attribute: str) -> Fetch:
 def stored_tensors(variant: Variant, parts: tuple[str, ...], states: int) -> list[tuple[str, Fetch]]:
     """Names of the tensors that a layer stores, and how to read them."""
     found: list[tuple[str, Fetch]] = []
-    if "attention" in parts and variant.prefix:
+    if variant.quantised:
+        found += [(name, transformers_quantised.whole(name)) for name in ("keys", "values")]
+    elif "attention" in parts and variant.prefix:
         found += [(name, fetch_whole(variant, name)) for name in ("keys", "values")]
     elif "attention" in parts:
         found += [("keys", attrgetter("keys")), ("values", attrgetter("values"))]
+    if variant.quantised in transformers_quantised.PACKAGES:
+        found += [("residual_keys", attrgetter("keys")), ("residual_values", attrgetter("values"))]
     if "index" in parts:
         found.append((variant.index, attrgetter(variant.index)))
     if "positions" in parts:

@@ -18,7 +18,6 @@ from kvconform_adapter.transformers_caches import (
     CACHE_UTILS,
     MINIMAX,
     MINIMAX_CACHE,
-    Fetch,
     Variant,
     accepts,
     chosen_parts,
@@ -30,6 +29,7 @@ from kvconform_adapter.transformers_caches import (
 )
 from kvconform_adapter.transformers_containers import CONTAINERS, CROSS_TOKENS, Container, Recipe
 from kvconform_adapter.transformers_keep import keep_ops
+from kvconform_adapter.transformers_quantised import Fetch, prepare
 from kvconform_adapter.values import PLANES, Table, TablePool
 
 DTYPES = {
@@ -179,6 +179,7 @@ class PlanMaker:
         """A plan for one layer, called by itself or through a container that holds nothing else."""
         through = self.container
         owner = load_class(variant.module, variant.name)
+        prepare(variant.quantised)
         arguments = constructor_arguments(variant, self.params, owner)
         cache_class = load_class(CACHE_UTILS, "Cache")
         params = self.params
@@ -276,9 +277,10 @@ class PlanMaker:
         params = self.params
         # Models pass by a layer that stands in a container only to be counted.
         if "attention" in parts and (variant.stores or prefix == ""):
-            keys = self.table("heads", "keys", (params.key_dim,))
+            kind = "levels" if params.values == "two_levels" else "heads"
+            keys = self.table(kind, "keys", (params.key_dim,))
             # DeepSeek V4 has one tensor for both.
-            tables = (keys, keys if variant.blocks else self.table("heads", "values", (params.value_dim,)))
+            tables = (keys, keys if variant.blocks else self.table(kind, "values", (params.value_dim,)))
             add(("keys", "values"), tables, self.attention_call(index, through))
         for compressor in compressors:
             names = tuple(name for name, _ in compressor.stored())

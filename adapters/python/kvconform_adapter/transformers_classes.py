@@ -59,8 +59,10 @@ def registered_names(cache_utils: Path) -> set[str]:
     found: set[str] = set()
     for statement in ast.parse(cache_utils.read_text(encoding="utf-8")).body:
         table = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
-        if isinstance(table, ast.Dict) and table.keys and all(
-            isinstance(key, ast.Constant) and isinstance(key.value, str) for key in table.keys
+        if (
+            isinstance(table, ast.Dict)
+            and table.keys
+            and all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in table.keys)
         ):
             found.update(value.id for value in table.values if isinstance(value, ast.Name))
     return found

@@ -11,7 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from kvconform_adapter.request import Op, Params, RequestError, ScriptRequest
-from kvconform_adapter.script_parts import ADDRESSES, COMPARE, COUNTERS, HELPERS, LAW_CHECKS, OBSERVE, PREAMBLE, WATCHED
+from kvconform_adapter.script_parts import (
+    ADDRESSES,
+    COMPARE,
+    COUNTERS,
+    HELPERS,
+    LAW_CHECKS,
+    LEVELS_CELLS,
+    OBSERVE,
+    PLAIN_CELLS,
+    PREAMBLE,
+    WATCHED,
+)
 from kvconform_adapter.transformers_blocks import Compressor, make_compressors
 from kvconform_adapter.transformers_caches import (
     DEEPSEEK_CONFIG,
@@ -27,6 +38,7 @@ from kvconform_adapter.transformers_caches import (
     load_class,
 )
 from kvconform_adapter.transformers_containers import CONTAINERS, CROSS_TOKENS, Recipe
+from kvconform_adapter.transformers_quantised import PACKAGES
 from kvconform_adapter.values import PLANES
 
 KEPT = {
@@ -44,6 +56,8 @@ EXACT = {"float32": 1 << 24, "float64": 1 << 53, "float16": 2048, "bfloat16": 25
 AXES: dict[str, tuple[int, int | None, int | None]] = {
     "keys": (0, 2, 1),
     "values": (0, 2, 1),
+    "residual_keys": (0, 2, 1),
+    "residual_values": (0, 2, 1),
     "cross_keys": (0, 2, 1),
     "cross_values": (0, 2, 1),
     "idx_keys": (0, 2, 1),
@@ -161,7 +175,8 @@ class Writer:
         for op in self.ops:
             plan.follow(op, 0)
         self.distance, self.head_distance = distances(self.params, plan.most, tokens, self.heads())
-        blocks = ["\n".join(self.make_cache()), "\n".join(self.make_observers()), OBSERVE.format(axes=self.axes())]
+        observe = OBSERVE.format(axes=self.axes(), cells=LEVELS_CELLS if self.quantised() else PLAIN_CELLS)
+        blocks = ["\n".join(self.make_cache()), "\n".join(self.make_observers()), observe]
         kept = self.make_kept()
         if kept:
             blocks.append("\n".join(kept))
@@ -240,9 +255,12 @@ class Writer:
             "BLOCK": self.params.block,
             "KEEP": self.params.keep,
             "PLANES": PLANES,
+            "RESIDUAL": self.params.residual,
         }
         wanted = ["spread"]
-        if self.uses("attention"):
+        if self.quantised():
+            wanted += ["written", "quantised_keys", "quantised_values"]
+        elif self.uses("attention"):
             wanted += ["keys", "values"]
         if self.uses("index"):
             wanted.append(
@@ -263,15 +281,19 @@ class Writer:
             wanted.append("declare")
         if self.params.layout == "strided":
             wanted[0] = "spread_apart"
+        packages = [PACKAGES[part.variant.quantised] for part in self.parts if part.variant.quantised in PACKAGES]
         helpers = "\n\n".join(HELPERS[name] for name in wanted)
         used = [
-            f"{name} = {size}" for name, size in sizes.items() if name in helpers or (name == "KERNEL" and self.sized())
+            f"{name} = {size}"
+            for name, size in sizes.items()
+            if name in helpers or (name == "KERNEL" and self.sized()) or (name == "RESIDUAL" and self.quantised())
         ]
         return PREAMBLE.format(
             title=title or "A case of kvconform",
             subject=f"transformers {self.version}, {self.request.variant}: {call}",
             standard="".join(f"{line}\n" for line in standard),
             imports="\n".join(imports),
+            needs=", ".join(["transformers", *packages]) + " and torch",
             dtype=self.params.dtype,
             row=self.distance,
             head=self.head_distance,
@@ -282,6 +304,10 @@ class Writer:
     def declared(self) -> list[Part]:
         """Layers that are told how long their prefix will be."""
         return [part for part in self.parts if part.variant.prefix and self.params.keep > 0]
+
+    def quantised(self) -> bool:
+        """Whether this is a quantised layer."""
+        return any(part.variant.quantised for part in self.parts)
 
     def sized(self) -> bool:
         """Whether linear layers of this version are told their kernel size; false too when there are none."""
@@ -367,6 +393,8 @@ class Writer:
         for part in self.parts:
             if "attention" in part.parts:
                 found += [(f"{part.prefix}{name}", self.held(part, name)) for name in ("keys", "values")]
+            if part.variant.quantised in PACKAGES:
+                found += [(f"residual_{name}", f"{part.spelled}.{name}") for name in ("keys", "values")]
             if "index" in part.parts:
                 found.append((part.prefix + part.variant.index, f"{part.spelled}.{part.variant.index}"))
             for compressor in part.compressors:
@@ -393,6 +421,8 @@ class Writer:
 
     def held(self, part: Part, name: str) -> str:
         """The expression for the keys or values of a layer."""
+        if part.variant.quantised:
+            return f"read_back({part.spelled}, {json.dumps(name)})"
         if not part.variant.prefix:
             return f"{part.spelled}.{name}"
         return f"{part.spelled}.all_{name}" if part.variant.static else f"whole({part.spelled}, {json.dumps(name)})"
@@ -752,6 +782,8 @@ class Writer:
             return '"state"'
         if base == "conv_states":
             return '"padded"'
+        if base.startswith("residual_"):
+            return '"residual"'
         part = next((part for part in self.parts if name.startswith(part.prefix)), None)
         if part is None or not part.variant.static or base == "indexer_position_ids":
             return '"exact"'

@@ -309,6 +309,7 @@ class TransformersSubject:
         self.version = ""
         self.variants: list[str] = []
         self.locations: dict[str, dict[str, str | int]] = {}
+        self.unavailable: dict[str, str] = {}
         self.table = Table()
         self.pool: TablePool | None = None
         try:
@@ -327,7 +328,11 @@ class TransformersSubject:
         warnings.simplefilter("ignore")
         import torch  # noqa: PLC0415
         import transformers  # noqa: PLC0415
-        from transformers import cache_utils  # noqa: PLC0415
+
+        from kvconform_adapter.transformers_quantised import plain_compile  # noqa: PLC0415
+
+        with plain_compile():
+            from transformers import cache_utils  # noqa: PLC0415
 
         transformers.logging.set_verbosity_error()
         torch.set_num_threads(1)
@@ -340,12 +345,18 @@ class TransformersSubject:
                 "choose another version with: python -m pip install 'transformers>=5.12'"
             )
             return
-        from kvconform_adapter.transformers_caches import available_variants, class_locations  # noqa: PLC0415
+        from kvconform_adapter.transformers_caches import (  # noqa: PLC0415
+            available_variants,
+            class_locations,
+            unavailable_variants,
+        )
         from kvconform_adapter.transformers_containers import available_containers  # noqa: PLC0415
         from kvconform_adapter.values import TablePool  # noqa: PLC0415
 
         self.pool = TablePool()
-        self.variants = available_variants() + available_containers()
+        self.unavailable = unavailable_variants()
+        names = available_variants() + available_containers()
+        self.variants = [name for name in names if name not in self.unavailable]
         self.locations = class_locations(self.variants)
 
     def check(self) -> None:
@@ -369,6 +380,7 @@ class TransformersSubject:
             "variants": self.variants,
             "locations": self.locations,
             "offers": ["classes"],
+            **({"unavailable": self.unavailable} if self.unavailable else {}),
         }
 
     def classes(self) -> list[str]:

@@ -21,7 +21,7 @@ Tensor = Any
 PLANES = 2
 """Rows of position ids for each token, as in models with a time and a place axis."""
 GARBAGE = 9
-"""Stands between the elements of a strided input; no value of the formula is as large."""
+"""Stands between the elements of a strided input; no value of a formula is as large."""
 ELEMENTS_MAX = 1 << 26
 """Most elements in one input."""
 KEPT_ELEMENTS_MAX = 1 << 22
@@ -32,6 +32,8 @@ POOL_TABLES_MAX = 1024
 """Tables in a pool; plans keep theirs for as long as they live."""
 KEEPING_COST = 64
 """Elements that keeping a tensor is counted as beside its own."""
+AMPLITUDE = 4
+"""Of values of two levels."""
 BLOCK = 256
 """Tokens computed at once: slicing costs a twentieth of computing."""
 BLOCK_ROWS = 8
@@ -58,6 +60,19 @@ def values(salt: int, tokens: Tensor, rows: Tensor, heads: Tensor, channels: int
     return 1 + (digits(tokens, rows, heads, channels) + offset) % 7
 
 
+def levels(salt: int, tokens: Tensor, rows: Tensor, heads: Tensor, channels: int) -> Tensor:
+    """Values of two levels, int64, shape `[..., channels]`; arguments as for `digits`."""
+    said = tokens + ((rows % 7) << 17) + ((heads % 7) << 20) + (salt << 23)
+    odd = said
+    for shift in (16, 8, 4, 2, 1):
+        odd = odd ^ (odd >> shift)
+    said = said + (1 << 27 >> (odd & 1))
+    channel = torch.arange(channels)
+    last = channel % 8 == 7
+    bit = (said >> (7 * (channel // 8 % 4) + torch.where(last, 0, channel % 8))) & 1
+    return 2 * AMPLITUDE * (bit ^ last.long() ^ (channel // 32 & 1)) - AMPLITUDE
+
+
 def fold(number: int, token: int) -> int:
     """The fold number of a recurrent state after one more token."""
     return (31 * number + token + 1) % TOKENS_MAX
@@ -71,7 +86,7 @@ def value_block(kind: str, salt: int, heads: int, channels: int, first: int, row
     """
     tokens = torch.arange(first * BLOCK, (first + 1) * BLOCK)
     plain = plain_values(kind, salt, heads, channels, tokens, rows)
-    return plain if kind == "planes" else plain.to(torch.uint8)
+    return plain if kind == "planes" else plain.to(torch.int8)
 
 
 def plain_values(kind: str, salt: int, heads: int, channels: int, tokens: Tensor, rows: int) -> Tensor:
@@ -79,8 +94,9 @@ def plain_values(kind: str, salt: int, heads: int, channels: int, tokens: Tensor
     row, head = torch.arange(rows), torch.arange(heads)
     if kind == "planes":
         return 64 * tokens.view(1, 1, -1) + 8 * row.view(1, -1, 1) + head.view(-1, 1, 1)
-    plain = values(salt, tokens.view(1, 1, -1, 1), row.view(-1, 1, 1, 1), head.view(1, -1, 1, 1), channels)
-    if kind != "heads":
+    formula = levels if kind == "levels" else values
+    plain = formula(salt, tokens.view(1, 1, -1, 1), row.view(-1, 1, 1, 1), head.view(1, -1, 1, 1), channels)
+    if kind not in ("heads", "levels"):
         plain = plain[:, 0]
     return plain.transpose(1, 2) if kind == "columns" else plain
 
@@ -91,6 +107,7 @@ class Table:
     `kind` says which axes it has:
 
     * `heads`: `[rows, heads, tokens, channels]` (keys, values, index keys with heads)
+    * `levels`: the same in two levels
     * `flat`: `[rows, tokens, channels]` (index keys)
     * `columns`: `[rows, channels, tokens]` (convolution states)
     * `planes`: int64 `[planes, rows, tokens]` (position ids); `heads` is the number of planes
@@ -189,11 +206,11 @@ class Table:
 
     def spread(self, plain: Tensor) -> Tensor:
         """A view of a larger tensor, laid out as a model's projections are: tokens before heads or channels."""
-        turned = plain.transpose(1, 2) if self.kind in ("heads", "columns") else plain
+        turned = plain.transpose(1, 2) if self.kind in ("heads", "levels", "columns") else plain
         larger = torch.full((*turned.shape, 2), GARBAGE, dtype=plain.dtype)
         view = larger[..., 0]
         view.copy_(turned)
-        return view.transpose(1, 2) if self.kind in ("heads", "columns") else view
+        return view.transpose(1, 2) if self.kind in ("heads", "levels", "columns") else view
 
 
 class TablePool:
