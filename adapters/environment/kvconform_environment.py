@@ -91,15 +91,12 @@ class Recipe:
 
     def describe(self) -> dict[str, object]:
         """What a complete environment's stamp holds: it is stale as soon as any of this changes."""
-        description: dict[str, object] = {
+        return {
             "layout": LAYOUT,
             "python": sys.version,
             "requirements": list(self.requirements),
             "shared": self.shared.describe() if self.shared else None,
         }
-        if self.extra is not None:
-            description["extra"] = self.extra.describe()
-        return description
 
 
 def torch_recipe() -> Recipe:
@@ -230,12 +227,22 @@ def stamp(folder: Path) -> Path:
     return folder / "complete.json"
 
 
-def is_complete(folder: Path, recipe: Recipe) -> bool:
+def extra_stamp(folder: Path) -> Path:
+    """Written when the extra packages were tried, with success or without."""
+    return folder / "extra.json"
+
+
+def says(file: Path, recipe: Recipe) -> bool:
     try:
-        written = json.loads(stamp(folder).read_text(encoding="utf-8"))
+        return bool(json.loads(file.read_text(encoding="utf-8")) == recipe.describe())
     except (OSError, ValueError):
         return False
-    return bool(written == recipe.describe()) and os.access(interpreter(folder), os.X_OK)
+
+
+def is_complete(folder: Path, recipe: Recipe) -> bool:
+    if recipe.extra and not says(extra_stamp(folder), recipe.extra):
+        return False
+    return says(stamp(folder), recipe) and os.access(interpreter(folder), os.X_OK)
 
 
 @contextlib.contextmanager
@@ -387,14 +394,22 @@ def ensure(recipe: Recipe, environments: Path) -> Path:
         if is_complete(folder, recipe):
             return folder
         extra, reason = find_extra(recipe.extra, environments) if recipe.extra else (None, "")
-        if folder.exists():
+        others = [*shared, extra] if extra else shared
+        has_all_else = is_complete(folder, dataclasses.replace(recipe, extra=None))
+        if folder.exists() and not has_all_else:
             say(f"removing {recipe.name}, which is incomplete or was made by another Python")
             shutil.rmtree(folder)
-        say(f"installing {' '.join(recipe.requirements)} ({recipe.about}) into {folder}")
         try:
-            build(folder, recipe, [*shared, extra] if extra else shared)
+            if has_all_else:
+                say(f"adding {recipe.extra.name if recipe.extra else 'nothing'} to {recipe.name}")
+                link(folder, others)
+            else:
+                say(f"installing {' '.join(recipe.requirements)} ({recipe.about}) into {folder}")
+                build(folder, recipe, others)
             without = check_extra(folder, shared) if extra else {"": reason} if reason else {}
             write_whole(folder / "without.json", without)
+            if recipe.extra:
+                write_whole(extra_stamp(folder), recipe.extra.describe())
             write_whole(stamp(folder), recipe.describe())
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)  # room for others; a killed process leaves this to the next one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -64,6 +65,20 @@ def without(tmp_path: Path) -> dict[str, str]:
     found: dict[str, str] = json.loads((folder / "without.json").read_text())
     assert ("quantisers-torch" in link.read_text()) == ("" not in found)
     return found
+
+
+def test_adds_quantisers_to_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pip = Pip()
+    play(monkeypatch, pip)
+    recipe = environment.recipe_of("transformers", "5.24.0")
+    folder = environment.ensure(dataclasses.replace(recipe, extra=None), tmp_path)
+    (folder / "rest").touch()
+    assert environment.ensure(recipe, tmp_path) == folder
+    assert (folder / "rest").exists()
+    assert environment.is_complete(folder, recipe)
+    assert pip.installed == ["numpy", "transformers==5.24.0", "termcolor==3.3.0"]
+    (link,) = folder.glob("lib/*/site-packages/kvconform_shared.pth")
+    assert "quantisers-torch" in link.read_text()
 
 
 def test_goes_on_without_quantisers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -182,6 +182,15 @@ def formula(salt: int, token: int, row: int, head: int, channel: int) -> int:
     return 1 + (digit + 3 * salt + 5 * channel) % 7
 
 
+def level(salt: int, token: int, row: int, head: int, channel: int) -> float:
+    """The formula of two levels, written a second time."""
+    number = token + 2**17 * (row % 7) + 2**20 * (head % 7) + 2**23 * salt
+    number += 2**26 if number.bit_count() % 2 else 2**27
+    place, lot = channel % 8, channel // 8 % 4
+    bit = number >> (7 * lot + place) & 1 if place < 7 else 1 - (number >> (7 * lot) & 1)
+    return 4.0 if bit ^ (channel // 32 & 1) else -4.0
+
+
 def heads_tensor(salt: int, rows: list[list[tuple[int, int]]], heads: int, channels: int) -> list[float]:
     """What a tensor [rows, heads, tokens, channels] holds; each row lists (token, row it was appended to)."""
     return [

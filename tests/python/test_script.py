@@ -57,6 +57,15 @@ CASES: dict[str, tuple[dict[str, Any], Any]] = {
         case("MiniMaxM3VLSparseCacheLayer", [["append", 3], ["crop", -1]], state([2], idx_keys=[[0, 1]])),
         lambda v: int(v < (5, 15)),
     ),
+    "quantised tokens, cropped": (
+        case(
+            "Fp8QuantizedLayer",
+            [["append", 2], ["append", 1], ["reorder", [1, 0]]],
+            state([3], keys=ROWS[:2], values=ROWS[:2]),
+            params={"batch": 2, "key_dim": 32, "value_dim": 64, "values": "two_levels"},
+        ),
+        lambda v: 0,
+    ),
     "static buffer moves": (
         case("StaticLayer", [["append", 2], ["reorder", [1, 0]]], DONE, law="ADDRESS", params=TWO_ROWS),
         lambda v: 1,

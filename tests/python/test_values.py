@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapter_process import Adapter, formula, heads_tensor
+from adapter_process import Adapter, formula, heads_tensor, level
 
 GOLDEN = [
     # salt, token, row, head, eight channels
@@ -37,6 +37,32 @@ def test_keys_and_values(adapter: Adapter, dtype: str, layout: str) -> None:
     )
     assert second.values("input.1.values") == heads_tensor(1, [[(3, row)] for row in range(3)], 2, 17)
     assert second.shapes["earlier.0.keys"] == [3, 2, 3, 9]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("layout", ["contiguous", "strided"])
+def test_two_levels(adapter: Adapter, dtype: str, layout: str) -> None:
+    sizes = {"batch": 3, "heads": 2, "key_dim": 33, "value_dim": 64}
+    params = {**sizes, "dtype": dtype, "layout": layout, "values": "two_levels"}
+    ((step,),) = adapter.run("DynamicLayer", params, [["append", 300]])
+    cells = [(row, head, token) for row in range(3) for head in range(2) for token in range(300)]
+    for name, salt, channels in (("keys", 0, 33), ("values", 1, 64)):
+        wanted = [level(salt, token, row, head, at) for row, head, token in cells for at in range(channels)]
+        assert step.values(name) == wanted
+
+
+@pytest.mark.parametrize("variant", ["QuantoQuantizedLayer", "HQQQuantizedLayer", "Fp8QuantizedLayer"])
+def test_quantised_layers_give_back_two_levels(adapter: Adapter, variant: str) -> None:
+    if variant not in adapter.hello["variants"]:
+        assert variant in adapter.hello.get("unavailable", {}) or adapter.hello["version"] < "5.22"
+        pytest.skip(f"{variant} is not there")
+    params = {"batch": 2, "key_dim": 32, "value_dim": 64, "residual": 2, "values": "two_levels"}
+    ((*_, last),) = adapter.run(variant, params, [["append", 3], *[["append", 1]] * 20])
+    for name in ("keys", "returned.keys"):
+        wanted = [level(0, token, row, 0, at) for row in range(2) for token in range(23) for at in range(32)]
+        assert last.values(name) == pytest.approx(wanted, abs=0.02)
+    if variant != "Fp8QuantizedLayer":
+        assert last.shapes["residual_keys"] in ([0], [2, 1, 1, 32], [2, 1, 2, 32])
 
 
 def test_numbers_take_the_place_of_the_count(adapter: Adapter) -> None:

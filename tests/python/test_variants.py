@@ -15,6 +15,7 @@ VARIANTS = [
     "LinearAttentionAndStaticSlidingWindowAttentionLayer", "MiniMaxM3VLSparseCacheLayer",
     "MiniMaxM3VLSparseStaticCacheLayer", "MiniMaxCache", "DynamicCache", "DeepseekV4HCACache", "DeepseekV4CSACache",
     "DummyLayer", "UnlimitedOcrDynamicReferenceSlidingWindowLayer", "UnlimitedOcrStaticReferenceSlidingWindowLayer",
+    "QuantoQuantizedLayer", "HQQQuantizedLayer", "Fp8QuantizedLayer",
 ]  # fmt: skip
 CALLS = ["position", "keyword", "deprecated", "container", "container_keyword", "container_deprecated"]
 SEQUENCES: list[list[list[Any]]] = [
@@ -37,6 +38,8 @@ def test_every_op_is_answered(adapter: Adapter, variant: str, call: str) -> None
     if variant == "DynamicCache":
         params["layers"] = "DynamicLayer+DynamicSlidingWindowLayer+LinearAttentionLayer"
         layers = 3
+    if variant.endswith("QuantizedLayer"):
+        params |= {"key_dim": 32, "value_dim": 64, "values": "two_levels"}
     for more in ({}, {"watch": 1, "dtype": "bfloat16", "layout": "strided"}):
         for ops, steps in zip(SEQUENCES, adapter.run(variant, {**params, **more}, *SEQUENCES), strict=True):
             tokens = 0

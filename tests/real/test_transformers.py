@@ -30,6 +30,8 @@ SCRIPTS_IN_SHORT = 6
 
 pytestmark = pytest.mark.skipif(not PYTHON, reason="KVCONFORM_PYTHON names no interpreter with transformers")
 
+QUANTISED = ("QuantoQuantizedLayer", "HQQQuantizedLayer")
+
 Finding = dict[str, Any]
 
 
@@ -82,7 +84,10 @@ def findings(document: Any, variant: str) -> list[Finding]:
 def test_everything_ran(result: Any) -> None:
     version, document = result
     assert {entry["version"] for entry in document["runs"]} == {version}
-    assert [entry for entry in document["runs"] if entry["status"] not in ("findings", "conforms", "absent")] == []
+    ran = ("findings", "conforms", "absent")
+    # Packages for quantised caches may be missing; then exactly those that need them are not run.
+    assert all(entry["variant"] in QUANTISED for entry in document["runs"] if entry["status"] == "not run")
+    assert [entry for entry in document["runs"] if entry["status"] not in (*ran, "not run")] == []
 
 
 def test_a_new_class_cannot_go_unseen(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
@@ -56,7 +55,7 @@ class Variant:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The parts that may be in use, then the settings; see `chosen_parts` for what is in use when nothing is said."""
+        """The parts that may be in use, then the settings; `chosen_parts` says which are when nothing is said."""
         found = []
         if self.attention:
             found.append("attention")

@@ -1,7 +1,7 @@
 """Quantised layers of transformers: the packages that they need, how they are made, and how what they hold is read.
 
 The docstring of BaseQuantizedLayer says where the states are: `_quantized_keys` and `_quantized_values`, whose layout
-belongs to the backend, which also gives the way back. In versions before it the same attributes stand in QuantizedLayer.
+belongs to the backend, which also gives the way back. Versions before it have the same attributes in QuantizedLayer.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ GROUP = 16
 
 @contextmanager
 def plain_compile() -> Iterator[None]:
-    """While hqq is imported, which cache_utils does itself: it marks functions to be compiled, and the marks alone import
-    a compiler for many seconds. A compiled function does the same as a plain one.
+    """No compiler while hqq is imported, which cache_utils does itself.
+
+    hqq marks functions to be compiled, and the marks alone import a compiler for many seconds. A compiled function does
+    the same as a plain one.
     """
     compiler = torch.compile
 
@@ -65,8 +67,8 @@ def missing(backend: str) -> str:
         return f"the package {package} does not work here{known}"
     if backend == "quanto" and extension() is None:
         return (
-            "the package optimum-quanto builds an extension at its first use, which takes minutes and has not been done "
-            "for this version of torch; quantise a tensor once to build it"
+            "the package optimum-quanto builds an extension at its first use, which takes minutes and has not been "
+            "done for this version of torch; quantise a tensor once to build it"
         )
     return ""
 
