@@ -227,15 +227,15 @@ def attempt(text, call):
         print(f"    {{name}}: {{seen(name, tensor)}}")
 '''
 
-PLAIN_CELLS = '''\
+PLAIN_CELLS = """\
     # All heads of a token get the same number; cells that were never written stay 0.
     written = cells.flatten(2).any(2)[..., None, None]
     cells = cells - written * HEAD * torch.arange(cells.shape[2])[:, None]
-    return [[int(cell[0, 0]) if bool((cell == cell[0, 0]).all()) else None for cell in row] for row in cells]'''
+    return [[int(cell[0, 0]) if bool((cell == cell[0, 0]).all()) else None for cell in row] for row in cells]"""
 
-LEVELS_CELLS = '''\
+LEVELS_CELLS = """\
     # Each head writes the number of a token in binary.
-    return [[number_in(cell) for cell in row] for row in cells.flatten(3)]'''
+    return [[number_in(cell) for cell in row] for row in cells.flatten(3)]"""
 
 COUNTERS = """\
 def counters(layers):
