@@ -412,7 +412,8 @@ def ensure(recipe: Recipe, environments: Path) -> Path:
                 write_whole(extra_stamp(folder), recipe.extra.describe())
             write_whole(stamp(folder), recipe.describe())
         except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)  # room for others; a killed process leaves this to the next one
+            if not has_all_else:
+                shutil.rmtree(folder, ignore_errors=True)  # room for others; a killed process leaves this to the next one
             raise
         say(f"{recipe.name} is ready")
     return folder
