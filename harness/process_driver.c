@@ -1,4 +1,5 @@
 /* Drives an adapter that is a process of its own. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,8 @@ typedef struct process_driver {
     int64_t batch_id[KVC_BATCHES_IN_FLIGHT];
     int batches;
     int answered; /* the process has answered once: it is up */
+    char prepared[2][KVC_CHOICE_NAME_MAX]; /* the variant and the layers that the process was asked for last */
+    int loads_late; /* its hello says that it loads a variant when it is first asked for it */
     int offers_classes; /* its hello says that it can look for them */
     kvc_reply_table table;
     kvc_reply reply; /* while a batch is collected */
@@ -26,6 +29,7 @@ static int start(process_driver *self, kvc_error *error)
     if (self->channel != NULL)
         return 1;
     self->answered = 0;
+    self->prepared[0][0] = '\0';
     kvc_reply_table_restart(&self->table);
     self->channel = kvc_channel_open(self->options, error);
     return self->channel != NULL;
@@ -82,8 +86,10 @@ static kvc_drive greet(process_driver *self, cJSON **out, kvc_error *error)
         *out = NULL;
         return stop(self, KVC_DRIVE_BAD);
     }
-    if (drive == KVC_DROVE)
+    if (drive == KVC_DROVE) {
         self->offers_classes = kvc_reply_offers(*out, "classes");
+        self->loads_late = kvc_reply_offers(*out, "prepare");
+    }
     return drive;
 }
 
@@ -108,6 +114,36 @@ static int make_ready(process_driver *self, kvc_error *error)
     return 1;
 }
 
+/*
+ * Before its first sequences of a variant the process is asked for none: it may have to load what the variant is made of, which
+ * takes the time of a start and is not the doing of any op.
+ */
+static kvc_drive prepare(process_driver *self, const kvc_plan *plan, kvc_error *error)
+{
+    kvc_batch none = {.plan = plan};
+    int64_t id;
+    cJSON *json = NULL;
+    char *results = NULL;
+    kvc_drive drive;
+
+    if (!self->loads_late || self->batches > 0 ||
+        (strcmp(self->prepared[0], plan->variant) == 0 && strcmp(self->prepared[1], plan->layer_words) == 0))
+        return KVC_DROVE;
+    id = self->next_id++;
+    drive = send_line(self, kvc_request_run(id, &none), error);
+    self->answered = 0;
+    if (drive == KVC_DROVE)
+        drive = receive(self, id, &json, &results, error);
+    if (drive != KVC_DROVE)
+        return drive;
+    if (!kvc_reply_open(json, results, &none, &self->table, &self->reply, error))
+        drive = stop(self, KVC_DRIVE_BAD);
+    kvc_reply_clear(&self->reply);
+    (void)snprintf(self->prepared[0], sizeof self->prepared[0], "%s", plan->variant);
+    (void)snprintf(self->prepared[1], sizeof self->prepared[1], "%s", plan->layer_words);
+    return drive;
+}
+
 static kvc_drive submit(kvc_driver *driver, const kvc_batch *batch, kvc_error *error)
 {
     process_driver *self = (process_driver *)driver;
@@ -119,6 +155,9 @@ static kvc_drive submit(kvc_driver *driver, const kvc_batch *batch, kvc_error *e
     }
     if (!make_ready(self, error))
         return KVC_DRIVE_BAD;
+    drive = prepare(self, batch->plan, error);
+    if (drive != KVC_DROVE)
+        return drive;
     self->batch[self->batches] = *batch;
     self->batch_id[self->batches] = self->next_id++;
     drive = send_line(self, kvc_request_run(self->batch_id[self->batches], batch), error);

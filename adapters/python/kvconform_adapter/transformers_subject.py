@@ -379,7 +379,7 @@ class TransformersSubject:
             },
             "variants": self.variants,
             "locations": self.locations,
-            "offers": ["classes"],
+            "offers": ["classes", "prepare"],
             **({"unavailable": self.unavailable} if self.unavailable else {}),
         }
 
