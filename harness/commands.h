@@ -19,6 +19,7 @@ typedef struct kvc_session {
 } kvc_session;
 
 int kvc_command_run(const kvc_session *session);
+int kvc_command_matrix(const kvc_session *session);
 int kvc_command_replay(const kvc_session *session);
 int kvc_command_report(const kvc_session *session);
 int kvc_command_smoke(const kvc_session *session);

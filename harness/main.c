@@ -75,6 +75,9 @@ static int run_verb(const kvc_options *options, int argc, char **argv)
     case KVC_VERB_RUN:
         status = kvc_command_run(&session);
         break;
+    case KVC_VERB_MATRIX:
+        status = kvc_command_matrix(&session);
+        break;
     case KVC_VERB_REPLAY:
         status = kvc_command_replay(&session);
         break;

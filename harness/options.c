@@ -13,6 +13,8 @@ static const char help_text[] =
     "kvconform: conformance tests for the KV caches of LLM runtimes\n"
     "\n"
     "usage: kvconform run TARGET... [OPTION...]      drive caches through sequences and report what breaks\n"
+    "       kvconform matrix SUBJECT --versions LIST -o DIR [OPTION...]\n"
+    "                                                run several versions and compare them in one report\n"
     "       kvconform replay CASE.json|DIR... [OPTION...]\n"
     "                                                run single cases again, or all in a folder\n"
     "       kvconform report RESULT.json... -o DIR   merge results, and write reports of them\n"
@@ -35,11 +37,12 @@ static const char help_text[] =
     "  --jobs N                worker processes (number of processors, at most 8)\n"
     "  --report DIR            write to DIR: result.json, report.html, report.md, report.sarif, junit.xml, badge.svg, and the\n"
     "                          minimal cases with their scripts\n"
-    "  -o DIR                  report: the same of all results together, with merged.json\n"
+    "  -o DIR                  matrix, report: the same of all results together, with merged.json\n"
     "  --json FILE             write the result, - for standard output\n"
     "  --python PATH           run the subject in this interpreter, with the version or checkout it has\n"
     "  --contract ID           judge by this contract instead of the version's own\n"
     "  --variant PATTERN       variants of an exec: target\n"
+    "  --versions LIST         matrix: 5.12.1,5.24.0, or all-minor: the newest patch of each minor release\n"
     "  --resume                run: go on with the result of --json or --report where it was stopped\n"
     "  --target TARGET         replay: run the cases on this target instead of the one they name\n"
     "  --timeout SECONDS       time for one answer of a subject (20; built-in caches 2)\n"
@@ -54,6 +57,7 @@ static const char help_text[] =
     "  kvconform run builtin\n"
     "  kvconform run transformers@5.24.0:DynamicSlidingWindowLayer --report out\n"
     "  kvconform run transformers --python .venv/bin/python --profile assisted --budget 30s\n"
+    "  kvconform matrix transformers --versions 5.12.1,5.24.0 -o matrix\n"
     "  kvconform replay out/cases --target transformers@5.14.1\n"
     "  kvconform report old/result.json new/result.json -o both\n"
     "  kvconform run exec:./my_adapter --variant 'MyCache*'\n"
@@ -153,6 +157,8 @@ static int set_option(const char *name, const char *value, kvc_options *options,
         options->report = value;
     else if (strcmp(name, "--json") == 0)
         options->json = value;
+    else if (strcmp(name, "--versions") == 0)
+        options->versions = value;
     else if (strcmp(name, "--python") == 0)
         options->python = value;
     else if (strcmp(name, "--contract") == 0)
@@ -171,7 +177,7 @@ static int read_verb(const char *word, kvc_options *options, kvc_error *error)
     static const struct {
         const char *word;
         kvc_verb verb;
-    } verbs[] = {{"run", KVC_VERB_RUN},       {"replay", KVC_VERB_REPLAY}, {"report", KVC_VERB_REPORT}, {"smoke", KVC_VERB_SMOKE},
+    } verbs[] = {{"run", KVC_VERB_RUN},       {"matrix", KVC_VERB_MATRIX}, {"replay", KVC_VERB_REPLAY}, {"report", KVC_VERB_REPORT}, {"smoke", KVC_VERB_SMOKE},
                  {"list", KVC_VERB_LIST},     {"help", KVC_VERB_HELP},     {"--help", KVC_VERB_HELP},
                  {"-h", KVC_VERB_HELP},       {"--version", KVC_VERB_VERSION}};
 
@@ -181,7 +187,7 @@ static int read_verb(const char *word, kvc_options *options, kvc_error *error)
             return 1;
         }
     }
-    kvc_error_set(error, "\"%.60s\": expected run, replay, report, smoke or list; kvconform --help has examples", word);
+    kvc_error_set(error, "\"%.60s\": expected run, matrix, replay, report, smoke or list; kvconform --help has examples", word);
     return 0;
 }
 
@@ -224,6 +230,18 @@ static int check_words(const kvc_options *options, kvc_error *error)
         else
             return 1;
         return 0;
+    case KVC_VERB_MATRIX:
+        if (options->words != 1)
+            kvc_error_set(error, "matrix: expected one subject, such as transformers or transformers:Dynamic*");
+        else if (options->versions == NULL)
+            kvc_error_set(error, "matrix: expected --versions, such as 5.12.1,5.24.0 or all-minor");
+        else if (options->report == NULL)
+            kvc_error_set(error, "matrix: expected -o DIR, the folder to write to and to go on from");
+        else if (options->python != NULL || options->json != NULL)
+            kvc_error_set(error, "matrix: makes an interpreter and a result for each version; leave out --python and --json");
+        else
+            return 1;
+        return 0;
     case KVC_VERB_REPLAY:
         if (options->words == 0)
             kvc_error_set(error, "replay: expected case files, such as those a report has in its cases/ folder");
@@ -260,7 +278,7 @@ int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *er
     options->sequences = KVC_BUDGET_STANDARD;
     options->jobs = processors < 1 ? 1 : processors > JOBS_STANDARD_MAX ? JOBS_STANDARD_MAX : (int)processors;
     if (argc < 2) {
-        kvc_error_set(error, "expected run, replay, report, smoke or list; kvconform --help has examples");
+        kvc_error_set(error, "expected run, matrix, replay, report, smoke or list; kvconform --help has examples");
         return 0;
     }
     options->word = calloc((size_t)argc, sizeof *options->word);
