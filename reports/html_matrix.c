@@ -18,9 +18,13 @@ static void add_mark(kvc_text *out, const char *style, const char *glyph, const 
     kvc_text_add_format(out, "</span> <span class=\"word\">%s</span>", word);
 }
 
-static void add_cell(kvc_text *out, const kvc_report_model *model, const kvc_report_cell *cell)
+static void add_cell(kvc_text *out, const kvc_report_model *model, const kvc_report_cell *cell, size_t version)
 {
-    if (cell == NULL) {
+    if (cell == NULL && model->versions[version].whole_not_run) {
+        kvc_text_add(out, "<td class=\"cell\">");
+        add_mark(out, "soft", kvc_status_glyph(KVC_STATUS_NOT_RUN), kvc_status_word(KVC_STATUS_NOT_RUN), 0, 0);
+        kvc_text_add(out, "</td>");
+    } else if (cell == NULL) {
         kvc_text_add(out, "<td class=\"cell\"><span class=\"soft mark\">–</span> <span class=\"word\">no result</span></td>");
     } else if (cell->status == KVC_STATUS_FINDINGS) {
         /* Findings that are not drawn have no place of their own. */
@@ -77,7 +81,7 @@ static void add_matrix(kvc_text *out, const kvc_report_model *model, size_t subj
     open_table(out, model, subject, "Variants", "variant");
     kvc_text_add(out, "</tr></thead>\n<tbody>\n");
     for (size_t row = 0; row < model->row_count && shown < KVC_HTML_ROWS_MAX && out->length < KVC_HTML_CARDS_BYTES; row++) {
-        if (model->rows[row].subject_index != subject) {
+        if (model->rows[row].subject_index != subject || !kvc_report_model_is_shown(model, row)) {
             continue;
         }
         shown++;
@@ -91,7 +95,7 @@ static void add_matrix(kvc_text *out, const kvc_report_model *model, size_t subj
             }
             /* In a merged document the cells have the order of the versions. */
             int is_next = at != KVC_NONE && model->cells[at].version == i;
-            add_cell(out, model, is_next ? &model->cells[at] : kvc_report_model_cell(model, row, i));
+            add_cell(out, model, is_next ? &model->cells[at] : kvc_report_model_cell(model, row, i), i);
             at = is_next ? model->cells[at].next : at;
         }
         kvc_text_add(out, "</tr>\n");
@@ -102,8 +106,8 @@ static void add_matrix(kvc_text *out, const kvc_report_model *model, size_t subj
         kvc_text_add_format(out, "<p>The newest %d of %zu versions are shown.</p>\n", KVC_HTML_COLUMNS_MAX,
                             model->subjects[subject].versions);
     }
-    if (shown < model->subjects[subject].rows) {
-        kvc_text_add_format(out, "<p>%zu more variants are not shown.</p>\n", model->subjects[subject].rows - shown);
+    if (shown >= KVC_HTML_ROWS_MAX || out->length >= KVC_HTML_CARDS_BYTES) {
+        kvc_text_add_format(out, "<p>%zu variants are shown, of %zu.</p>\n", shown, model->subjects[subject].rows);
     }
 }
 

@@ -64,12 +64,12 @@ const char *const kvc_html_style[] = {
     "tr.here th,tr.here td{background:var(--badback)}"
     ".matrix{border-collapse:separate;border-spacing:3px}"
     ".matrix th,.matrix td{border:0}"
-    ".matrix thead th{text-align:center;padding:.25rem .4rem}"
+    ".matrix thead th{text-align:center;padding:.25rem .2rem}"
     ".matrix thead th:first-child{text-align:left}"
     ".matrix tbody th{min-width:9rem;max-width:21rem;padding:.4rem .5rem .4rem .25rem;position:sticky;left:0;"
     "background:var(--page);vertical-align:middle}"
     ".says{display:block;font-weight:400;font-size:.8125rem;line-height:1.35;color:var(--soft);max-width:21rem}"
-    ".cell{text-align:center;vertical-align:middle;padding:0;min-width:4.75rem;border-radius:6px;"
+    ".cell{text-align:center;vertical-align:middle;padding:0;min-width:4.1rem;border-radius:6px;"
     "background:var(--panel)}"
     ".cell>a{display:block;padding:.35rem .4rem;color:inherit;text-decoration:none;border-radius:6px}"
     ".cell>a:hover .word{text-decoration:underline}"
@@ -147,4 +147,4 @@ const char *const kvc_html_style[] = {
     NULL,
 };
 
-const char kvc_html_style_hash[] = "sha256-AbeacY1xS9b4SnGusT66tx+d4kA8lrq7qTsAIQw/ne4=";
+const char kvc_html_style_hash[] = "sha256-oXpRVpgF4GUIgOy4ChOfgVt1o53+zmB/7oZSCPsTkxI=";

@@ -26,10 +26,10 @@ static int is_column(const kvc_report_model *model, size_t version, size_t subje
     return of->subject_index == subject && of->ordinal + COLUMNS_MAX >= model->subjects[subject].versions;
 }
 
-static void add_cell(kvc_text *out, const kvc_report_cell *cell)
+static void add_cell(kvc_text *out, const kvc_report_cell *cell, const kvc_report_version *version)
 {
     if (cell == NULL) {
-        kvc_text_add(out, " – |");
+        kvc_text_add_format(out, " %s |", version->whole_not_run ? kvc_status_glyph(KVC_STATUS_NOT_RUN) : "–");
     } else if (cell->status == KVC_STATUS_FINDINGS) {
         kvc_text_add_format(out, " ✗ **%zu** |", cell->findings);
     } else {
@@ -59,8 +59,9 @@ static void add_matrix(kvc_text *out, const kvc_report_model *model, size_t subj
     if (!add_part(out, &part, LEFT_BY_MATRIX)) {
         return;
     }
-    for (size_t row = 0; row < model->row_count && shown < ROWS_MAX; row++) {
-        if (model->rows[row].subject_index != subject) {
+    int cut = 0;
+    for (size_t row = 0; row < model->row_count && !cut; row++) {
+        if (model->rows[row].subject_index != subject || !kvc_report_model_is_shown(model, row)) {
             continue;
         }
         kvc_text_add(&part, "| ");
@@ -68,19 +69,17 @@ static void add_matrix(kvc_text *out, const kvc_report_model *model, size_t subj
         kvc_text_add(&part, " |");
         for (size_t i = 0; i < model->version_count; i++) {
             if (is_column(model, i, subject)) {
-                add_cell(&part, kvc_report_model_cell(model, row, i));
+                add_cell(&part, kvc_report_model_cell(model, row, i), &model->versions[i]);
             }
         }
         kvc_text_add(&part, "\n");
-        if (!add_part(out, &part, LEFT_BY_MATRIX)) {
-            break;
-        }
-        shown++;
+        cut = shown == ROWS_MAX || !add_part(out, &part, LEFT_BY_MATRIX);
+        shown += !cut;
+        kvc_text_free(&part);
     }
     kvc_text_add(out, "\n");
-    if (shown < model->subjects[subject].rows) {
-        kvc_words_add_plural(out, model->subjects[subject].rows - shown, "more variant is", "more variants are");
-        kvc_text_add(out, " not shown.\n\n");
+    if (cut) {
+        kvc_text_add_format(out, "%zu variants are shown, of %zu.\n\n", shown, model->subjects[subject].rows);
     }
 }
 

@@ -78,7 +78,7 @@ static size_t find_version(kvc_report_model *out, const char *subject, const cha
     }
     size_t index = find_subject(out, subject);
     size_t ordinal = out->subjects[index].versions++;
-    out->versions[out->version_count] = (kvc_report_version){subject, version, index, ordinal, out->run_count, 0};
+    out->versions[out->version_count] = (kvc_report_version){subject, version, index, ordinal, out->run_count, 0, 0};
     return out->version_count++;
 }
 
@@ -106,6 +106,8 @@ static size_t find_row(kvc_report_model *out, size_t *table, size_t size, const 
     out->subjects[index].rows++;
     table[hash] = out->row_count;
     out->rows[out->row_count] = (kvc_report_row){.subject = subject, .variant = variant, .target = target};
+    out->rows[out->row_count].is_whole = *variant == '\0' || strpbrk(variant, "*?[") != NULL;
+    out->subjects[index].whole_rows += (size_t)out->rows[out->row_count].is_whole;
     out->rows[out->row_count].subject_index = index;
     out->rows[out->row_count].first_cell = KVC_NONE;
     return out->row_count++;
@@ -145,6 +147,7 @@ static void add_run(kvc_report_model *out, const cJSON *json, size_t *table, siz
     run->version = find_version(out, subject, kvc_json_string(json, "version"));
     run->row = find_row(out, table, table_size, subject, json);
     run->cell = find_cell(out, run->row, run->version);
+    out->versions[run->version].whole_not_run |= out->rows[run->row].is_whole && run->status == KVC_STATUS_NOT_RUN;
     kvc_report_cell *cell = &out->cells[run->cell];
     if (cell->first_run == KVC_NONE) {
         cell->first_run = index;
@@ -363,4 +366,10 @@ const char *kvc_report_model_common(const kvc_report_model *model, const char *f
         }
     }
     return text;
+}
+
+int kvc_report_model_is_shown(const kvc_report_model *model, size_t row)
+{
+    const kvc_report_subject *subject = &model->subjects[model->rows[row].subject_index];
+    return !model->rows[row].is_whole || subject->rows == subject->whole_rows;
 }

@@ -44,18 +44,20 @@ typedef struct kvc_report_version {
     size_t ordinal;                /* among the versions of that subject, from 0 */
     size_t first;                  /* index into `runs` of its first run */
     int was_run;                   /* 1: something was run of it */
+    int whole_not_run;             /* 1: the version as a whole could not be run */
 } kvc_report_version;
 
 typedef struct kvc_report_subject {
     const char *name;
     size_t versions;
-    size_t rows;
+    size_t rows, whole_rows;
 } kvc_report_subject;
 
 /* One variant of one subject. */
 typedef struct kvc_report_row {
     const char *subject, *variant; /* `variant` may be "": what could not be run has no name */
     const char *target;
+    int is_whole; /* 1: no class but a target that could not be run: its variant is a pattern, or "" */
     size_t subject_index;
     size_t first_cell, last_cell; /* its cells */
     size_t first_cause, causes;   /* `causes[first_cause]` and the next `causes` */
@@ -119,6 +121,8 @@ typedef struct kvc_report_model {
 int kvc_report_model_make(const cJSON *json, kvc_report_model *out);
 void kvc_report_model_free(kvc_report_model *model);
 
+/* 1 for a row of the matrix: a target that could not be run has none of its own where its subject has classes. */
+int kvc_report_model_is_shown(const kvc_report_model *model, size_t row);
 /* The cell of a row at a version, or NULL where nothing is known. */
 const kvc_report_cell *kvc_report_model_cell(const kvc_report_model *model, size_t row, size_t version);
 /* 1 if the cause was found at that version. */

@@ -516,6 +516,30 @@ Test(model, joins_a_cause_over_versions)
     cJSON_Delete(result);
 }
 
+Test(model, a_version_that_could_not_be_run_has_no_row)
+{
+    cJSON *result = read_sample("result-sample.json");
+    cJSON *run = cJSON_Duplicate(find(result, "runs.10"), 1);
+    kvc_report_model model = {0};
+    kvc_text text = {0};
+    cr_assert_str_eq(kvc_json_string(run, "status"), "not run");
+    cJSON_SetValuestring(cJSON_GetObjectItemCaseSensitive(run, "subject"), "transformers");
+    cJSON_ReplaceItemInObjectCaseSensitive(run, "version", cJSON_CreateString("9.9.9"));
+    cJSON_ReplaceItemInObjectCaseSensitive(run, "variant", cJSON_CreateString("*Layer"));
+    cJSON_AddItemToArray(find(result, "runs"), run);
+    cr_assert_eq(kvc_report_model_make(result, &model), 0);
+    cr_expect_not(kvc_report_model_is_shown(&model, model.row_count - 1));
+    cr_expect(kvc_report_model_is_shown(&model, 0));
+    cr_expect_eq(model.versions[model.version_count - 1].whole_not_run, 1);
+    cr_expect_eq(kvc_report_markdown(&model, &text), 0);
+    cr_expect_null(strstr(kvc_text_string(&text), "| `*Layer` | \xe2\x80\x93"), "%s", kvc_text_string(&text));
+    cr_expect_not_null(strstr(kvc_text_string(&text), "| `DynamicLayer` | \xe2\x9c\x93 | \xe2\x9c\x93 | \xe2\x8a\x98 |"), "%s",
+                       kvc_text_string(&text));
+    kvc_text_free(&text);
+    kvc_report_model_free(&model);
+    cJSON_Delete(result);
+}
+
 /* 1 if `text` holds something that a terminal, a page or a reader's eye would obey. */
 static int acts(const char *text, int escapes_allowed)
 {
