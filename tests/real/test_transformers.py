@@ -25,7 +25,7 @@ PROGRAM = os.environ.get("KVCONFORM", str(TOP / "build" / "bin" / "kvconform"))
 PYTHON = os.environ.get("KVCONFORM_PYTHON", "")
 LONG = os.environ.get("KVCONFORM_LONG") == "1"
 VERSIONS = ("5.12.1", "5.14.1", "5.15.1", "5.24.0") if LONG else ("5.24.0",)
-BUDGET = ["--budget", "20000" if LONG else "4700"]
+BUDGET = ["--budget", "20000" if LONG else "7000"]
 SCRIPTS_IN_SHORT = 6
 
 pytestmark = pytest.mark.skipif(not PYTHON, reason="KVCONFORM_PYTHON names no interpreter with transformers")
