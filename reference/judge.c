@@ -770,6 +770,9 @@ static int judge_done(kvc_judge *judge, const kvc_op *op, const kvc_observation 
     }
     if (op->kind == KVC_APPEND)
         check_returned(judge, observation, failure, &found);
+    /* In a cache of several layers the contract of the one that is wrong decides. */
+    if (found && failure->layer >= 0)
+        failure->rule_layer = failure->layer;
     if (judge->model.plan->has_static)
         check_addresses(judge, failure, &found);
     check_watched(judge, observation, failure, &found);

@@ -188,8 +188,11 @@ static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectatio
             const kvc_contract_rule *unused = plan->layer[layer].rules.rule[KVC_CONTRACT_CROP_UNUSED];
             if (unused->value == KVC_UNUSED_EITHER)
                 merge(out, KVC_EITHER, unused, layer);
-            else if (out->verdict == KVC_DO && !model->initialized)
+            else if (out->verdict == KVC_DO && !model->initialized && (layer == 0 || !unused->documented)) {
+                /* What is promised for all layers is promised no more firmly than for the least of them. */
                 out->rule = unused;
+                out->layer = layer;
+            }
         }
     }
     for (int at = 0; at < plan->slots; at++) {

@@ -215,7 +215,12 @@ class Recipe:
         arguments: dict[str, Any] = {"num_hidden_layers": len(words)}
         if model.listed:
             arguments["layer_types"] = model.names(words)
-        if PLACEHOLDER in words:
+        if model.shares and not hasattr(importlib.import_module(CACHE_UTILS), PLACEHOLDER):
+            # Layers that share are left out of the container then, and a config without any means none at all.
+            arguments["num_hidden_layers"] += len(words)
+            arguments["layer_types"] *= 2
+            arguments["num_kv_shared_layers"] = len(words)
+        elif model.shares:
             arguments["num_kv_shared_layers"] = words.count(PLACEHOLDER)
         if self.slides():
             arguments["sliding_window"] = params.window
