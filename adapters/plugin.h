@@ -40,6 +40,11 @@ typedef struct kvc_plugin {
      * it is closed then. May be NULL.
      */
     int (*renew)(kvc_cache *cache);
+    /*
+     * Closes the cache and opens another, to which goes what serves both, such as inputs. Returns NULL as `open` does: the cache is
+     * closed then too. May be NULL.
+     */
+    kvc_cache *(*reopen)(kvc_cache *cache, const char *variant, const kvc_params *params, const char *parts, const char *layers);
 } kvc_plugin;
 
 /* The built-in caches, correct ones and broken ones. */

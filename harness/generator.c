@@ -320,17 +320,16 @@ static void random_rows(const kvc_model *model, kvc_random *random, int count, k
         op->rows[at] = (uint8_t)kvc_random_below(random, (uint32_t)model->rows);
 }
 
-static int random_op(const kvc_generator *generator, unsigned kinds, kvc_random *random, kvc_op *op)
+/* How often an op is tried, beside others. */
+static const uint8_t weights[KVC_OP_KINDS] = {10, 9, 2, 3, 2, 2, 3, 2, 2, 2, 2, 1};
+
+/* `sum` is that of the weights of `kinds`. */
+static int random_op(const kvc_generator *generator, unsigned kinds, uint32_t sum, kvc_random *random, kvc_op *op)
 {
-    static const uint8_t weights[KVC_OP_KINDS] = {10, 9, 2, 3, 2, 2, 3, 2, 2, 2, 2, 1};
     const kvc_model *model = &generator->model;
-    uint32_t sum = 0;
-    uint32_t pick;
+    uint32_t pick = kvc_random_below(random, sum);
     int kind = 0;
 
-    for (int at = 0; at < KVC_OP_KINDS; at++)
-        sum += (kinds & (1u << at)) != 0 ? weights[at] : 0u;
-    pick = kvc_random_below(random, sum);
     for (;; kind++) {
         uint32_t weight = (kinds & (1u << kind)) != 0 ? weights[kind] : 0u;
         if (pick < weight)
@@ -375,6 +374,7 @@ static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclu
 {
     kvc_random random = kvc_random_for(generator->seed, generator->variant, index);
     unsigned kinds = 1u << KVC_APPEND;
+    uint32_t sum = 0;
     int length = 2 + (int)kvc_random_below(&random, 6);
     int careful = index % 4 != 0;
 
@@ -391,10 +391,12 @@ static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclu
     /* Without a prefetch an offload is the end of appending. */
     if ((kinds & 1u << KVC_OFFLOAD) != 0)
         kinds |= 1u << KVC_PREFETCH;
+    for (int kind = 0; kind < KVC_OP_KINDS; kind++)
+        sum += (kinds & 1u << kind) != 0 ? weights[kind] : 0u;
     for (int at = 0; at < length; at++) {
         for (int attempt = 0; attempt < TRIES; attempt++) {
             kvc_op op;
-            int taken = random_op(generator, kinds, &random, &op)
+            int taken = random_op(generator, kinds, sum, &random, &op)
                             ? take(generator, &op, exclusions, careful, out, coverage)
                             : 0;
             if (taken < 0)

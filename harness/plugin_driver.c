@@ -13,6 +13,7 @@ typedef struct plugin_driver {
     int batches;
     int32_t *numbers;
     int32_t room;
+    kvc_cache *cache; /* of the last batch, for the next one; NULL for none */
     kvc_observation observation;
 } plugin_driver;
 
@@ -63,11 +64,23 @@ static const int32_t *number_tokens(plugin_driver *self, const int32_t *numbers,
     return self->numbers;
 }
 
+/* A cache for a batch; what the last one was made of may go into it. */
+static kvc_cache *open_cache(plugin_driver *self, const kvc_plan *plan)
+{
+    kvc_cache *before = self->cache;
+
+    self->cache = NULL;
+    if (before != NULL && self->plugin->reopen != NULL)
+        return self->plugin->reopen(before, plan->variant, &plan->params, plan->parts, plan->layer_words);
+    self->plugin->close(before);
+    return self->plugin->open(plan->variant, &plan->params, plan->parts, plan->layer_words);
+}
+
 static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *context, kvc_error *error)
 {
     plugin_driver *self = (plugin_driver *)driver;
     kvc_batch batch = self->batch[0];
-    kvc_cache *cache = NULL;
+    kvc_cache *cache = NULL; /* of this batch */
 
     if (self->batches == 0) {
         kvc_error_set(error, "no batch in flight");
@@ -80,7 +93,7 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
         const kvc_plan *plan = batch.plan;
         int32_t next = 0;
         if (cache == NULL)
-            cache = self->plugin->open(plan->variant, &plan->params, plan->parts, plan->layer_words);
+            cache = open_cache(self, plan);
         if (cache == NULL) {
             self->batches = 0;
             kvc_error_set(error, "%s: the plugin could not make the cache", plan->variant);
@@ -103,7 +116,7 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
             cache = NULL;
         }
     }
-    self->plugin->close(cache);
+    self->cache = cache;
     return KVC_DROVE;
 }
 
@@ -122,6 +135,7 @@ static void close_driver(kvc_driver *driver)
 {
     plugin_driver *self = (plugin_driver *)driver;
 
+    self->plugin->close(self->cache);
     free(self->numbers);
     free(self);
 }

@@ -149,27 +149,14 @@ static int follow(kvc_runner *runner, int sequence)
     return kvc_judge_start(runner->judge, &runner->shown->plan, runner->shown_numbers);
 }
 
-static int on_step(void *context, size_t sequence, int step, const kvc_observation *observation)
+/* An op was shown. Returns 1 when the rest of the sequence need not be. */
+static int look(kvc_runner *runner, size_t sequence, int step, const kvc_observation *observation)
 {
-    kvc_runner *runner = context;
     kvc_shared *shared = runner->options.shared;
     const kvc_op *op = &runner->shown->sequence[sequence].op[step];
     kvc_failure failure;
     int result;
 
-    /* Plugins are shown before every op: that is when it must be known which op it is. */
-    if (observation == NULL || !runner->options.driver->in_process) {
-        shared->index =
-            runner->evaluating >= 0 ? (uint64_t)runner->evaluating + sequence : runner->shown->start + sequence;
-        shared->step = step;
-        shared->tick = shared->tick + 1;
-    }
-    if (step == 0 && runner->started != (int)sequence && !follow(runner, (int)sequence)) {
-        runner->out_of_memory = 1;
-        return 1;
-    }
-    if (observation == NULL)
-        return 0;
     if (runner->memory > 0 && has_swelled(runner)) {
         kvc_judge_died(runner->judge, op, KVC_SWELLED, &failure);
         result = 1;
@@ -195,6 +182,25 @@ static int on_step(void *context, size_t sequence, int step, const kvc_observati
         kvc_detail_write(runner->judge, op, observation, &failure, shared->text, sizeof shared->text);
     }
     return 1;
+}
+
+static int on_step(void *context, size_t sequence, int step, const kvc_observation *observation)
+{
+    kvc_runner *runner = context;
+
+    /* Plugins are shown before every op: that is when it must be known which op it is. */
+    if (observation == NULL || !runner->options.driver->in_process) {
+        kvc_shared *shared = runner->options.shared;
+        shared->index =
+            runner->evaluating >= 0 ? (uint64_t)runner->evaluating + sequence : runner->shown->start + sequence;
+        shared->step = step;
+        shared->tick = shared->tick + 1;
+    }
+    if (step == 0 && runner->started != (int)sequence && !follow(runner, (int)sequence)) {
+        runner->out_of_memory = 1;
+        return 1;
+    }
+    return observation != NULL ? look(runner, sequence, step, observation) : 0;
 }
 
 static void show(kvc_runner *runner, flight *shown, const int32_t *numbers)

@@ -387,70 +387,6 @@ static int compare_set(kvc_encoder *encoder, const kvc_model *model, int slot, c
     return 1;
 }
 
-/* All rows and heads hold the tokens of the log from number `first` on, from `have` on. 0 also where no table has them. */
-static int lanes_are_right(kvc_encoder *encoder, const kvc_model *model, int slot, int32_t end, const uint8_t *have,
-                           int64_t width, int32_t first)
-{
-    const kvc_slot *place = &model->plan->slot[slot];
-    kvc_encoded *table = kvc_encoder_table(encoder, place->encoding, place->dtype, place->salt, place->channels);
-    size_t size = place->cell;
-    size_t lane = (size_t)width * size;
-    int32_t rows = model->rows;
-    int heads = place->heads;
-
-    if (table == NULL || heads > KVC_ENCODED_HEADS)
-        return 0;
-    for (const kvc_run *run = kvc_model_run(model, first); first < end; run++) {
-        int last = run + 1 == model->run + model->runs;
-        int32_t next = last ? end : kvc_smaller(run[1].begin, end);
-        int32_t number = run->number + (first - run->begin);
-        size_t bytes = (size_t)(next - first) * size;
-        const uint8_t *at = have;
-        if (number + (next - first) > KVC_ENCODED_TOKENS)
-            return 0;
-        for (int32_t row = 0; row < rows; row++) {
-            int origin = run->origin[row];
-            const uint8_t *want = kvc_encoded_lane(table, number, next - first, origin, 0);
-            for (int head = 0; head < heads; head++, at += lane, want += KVC_ENCODED_TOKENS * size) {
-                if (table->filled[origin][head] < number + (next - first))
-                    kvc_encoded_fill(table, number + (next - first), origin, head);
-                if (memcmp(want, at, bytes) != 0)
-                    return 0;
-            }
-        }
-        have += bytes;
-        first = next;
-    }
-    return 1;
-}
-
-/*
- * Whether a tensor of which rows, heads, tokens and channels lie in this order is as it must be: what most are is found out at
- * once. What it says no to is looked at in every way.
- */
-static int is_right_at_once(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
-                            const kvc_tensor *tensor)
-{
-    const kvc_slot *place = &model->plan->slot[slot];
-    int tokens = place->tokens_axis;
-    int64_t width;
-    int64_t count;
-
-    if (tensor->dtype != (int32_t)place->dtype || tensor->dims != place->view->dims ||
-        tensor->shape[0] != model->rows || (tokens == 2 && tensor->shape[1] != place->size[1]))
-        return 0;
-    for (int axis = tokens + 1; axis < tensor->dims; axis++) {
-        if (tensor->shape[axis] != place->size[axis])
-            return 0;
-    }
-    width = tensor->shape[tokens];
-    count = extent->width >= 0 ? extent->end - extent->first_max : width;
-    if (count <= 0 || count > width || (extent->width >= 0 && width != extent->width) || count > extent->end ||
-        extent->end - count < extent->first_min || extent->end - count > extent->first_max)
-        return 0;
-    return lanes_are_right(encoder, model, slot, extent->end, tensor->data, width, extent->end - (int32_t)count);
-}
-
 static kvc_deviation check_fold(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
                                 const kvc_tensor *tensor, int64_t elements)
 {
@@ -512,8 +448,8 @@ static kvc_deviation check_kept(kvc_encoder *encoder, const kvc_model *model, in
     return classify(model, slot, extent, tensor);
 }
 
-kvc_deviation kvc_check_tensor(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
-                               const kvc_tensor *tensor)
+kvc_deviation kvc_check_at_length(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
+                                  const kvc_tensor *tensor)
 {
     const kvc_slot *place = &model->plan->slot[slot];
     int may_be_empty = extent->kind == KVC_CELL_FOLD ? extent->end == 0
@@ -530,9 +466,6 @@ kvc_deviation kvc_check_tensor(kvc_encoder *encoder, const kvc_model *model, int
         return check_number(extent, tensor);
     if (tensor == NULL)
         return may_be_empty ? KVC_AS_EXPECTED : KVC_MISSING;
-    if (place->in_lanes && extent->kind == KVC_CELL_TOKEN && !extent->zeros_left && !extent->as_set &&
-        extent->keep == 0 && is_right_at_once(encoder, model, slot, extent, tensor))
-        return KVC_AS_EXPECTED;
     elements = kvc_tensor_elements(tensor);
     if (elements < 0)
         return KVC_WRONG_SHAPE;

@@ -46,6 +46,10 @@ int64_t kvc_tensor_elements(const kvc_tensor *tensor);
 kvc_deviation kvc_check_tensor(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
                                const kvc_tensor *tensor);
 
+/* The same, for what kvc_check_tensor cannot say at once. */
+kvc_deviation kvc_check_at_length(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
+                                  const kvc_tensor *tensor);
+
 /* One cell of a tensor, read back. */
 typedef struct kvc_cell {
     int known; /* 1: token, row and head are set. 0: its elements belong to none. -1: all zero */

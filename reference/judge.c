@@ -30,6 +30,13 @@ typedef struct shortcut {
     uint8_t kind;
 } shortcut;
 
+/* The tensors of one slot in the observation, NULL for those that are not shown. */
+typedef struct seen {
+    const kvc_tensor *stored;
+    const kvc_tensor *returned;
+    const kvc_tensor *original; /* of the cache that was copied last, as it is now */
+} seen;
+
 struct kvc_judge {
     kvc_model model;
     kvc_encoder *encoder;
@@ -37,17 +44,16 @@ struct kvc_judge {
     int step;
     const kvc_spec *shortcuts_for; /* and for these choices of its parameters */
     int32_t shortcuts_choice[3];
-    shortcut shortcuts[SHORTCUTS];
+    shortcut shortcuts[2][SHORTCUTS]; /* of an op that returned nothing, and of an append: more is shown then */
     int first_watched; /* place of the first input or earlier return in the observation */
+    int followed;      /* so many of them from there on are those of `watch`, in its order */
     uint8_t kind[KVC_TENSORS_MAX]; /* of each tensor of the observation */
-    const kvc_tensor *stored[KVC_SLOTS_MAX];
-    const kvc_tensor *returned[KVC_SLOTS_MAX];
+    seen seen[KVC_SLOTS_MAX];
     uint64_t address[KVC_SLOTS_MAX];
     int64_t address_cells[KVC_SLOTS_MAX]; /* of the buffer that had the address */
     uint64_t other; /* content of the tensors that no view describes */
     int other_known;
-    /* The cache that was copied last, as it is shown now, and as it was when it was copied. */
-    const kvc_tensor *original[KVC_SLOTS_MAX];
+    /* Of the cache that was copied last: as it is shown now, and as it was when it was copied. */
     const kvc_tensor *original_length;
     uint64_t original_other;
     int has_original;
@@ -236,31 +242,46 @@ static int is_watched(const char *name)
     return (name[0] == 'i' && strncmp(name, "input.", 6) == 0) || (name[0] == 'e' && strncmp(name, "earlier.", 8) == 0);
 }
 
+/* How many tensors from place `at` on are those that are watched, one after the other. */
+static int count_followed(const kvc_judge *judge, const kvc_observation *observation, int at)
+{
+    int most = observation->tensors - at < judge->watched ? observation->tensors - at : judge->watched;
+    int count = 0;
+
+    while (count < most && judge->watch[count].name == observation->tensor[at + count].name)
+        count++;
+    return count;
+}
+
 /* Sorts the tensors of an observation by what they are. */
-static void sort_tensors(kvc_judge *judge, const kvc_observation *observation, uint64_t *other)
+static void sort_tensors(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation, uint64_t *other)
 {
     const kvc_plan *plan = judge->model.plan;
+    shortcut *shortcuts = judge->shortcuts[op->kind == KVC_APPEND && observation->outcome == 0];
+    const char *first_watched = judge->watched > 0 ? judge->watch[0].name : NULL;
 
-    for (int at = 0; at < plan->slots; at++)
-        judge->stored[at] = judge->returned[at] = judge->original[at] = NULL;
+    memset(judge->seen, 0, (size_t)plan->slots * sizeof judge->seen[0]);
     judge->original_length = NULL;
     judge->original_other = 0;
     *other = 0;
     judge->first_watched = observation->tensors;
+    judge->followed = 0;
     for (int at = 0; at < observation->tensors; at++) {
         const kvc_tensor *tensor = &observation->tensor[at];
-        int known = at - judge->first_watched; /* its place among the watched, which are shown in the same order after every op */
         shortcut place;
-        if (known >= 0 && known < judge->watched && judge->watch[known].name == tensor->name) {
-            judge->kind[at] = judge->watch[known].kind;
+        if (tensor->name == first_watched && judge->first_watched > at) {
+            /* What is watched is shown in the same order after every op, with what is new behind it. */
+            judge->first_watched = at;
+            judge->followed = count_followed(judge, observation, at);
+            at += judge->followed - 1;
             continue;
         }
-        if (at < SHORTCUTS && judge->shortcuts[at].name == tensor->name) {
-            place = judge->shortcuts[at];
+        if (at < SHORTCUTS && shortcuts[at].name == tensor->name) {
+            place = shortcuts[at];
         } else if (is_watched(tensor->name)) {
             /* Names of watched tensors come and go: only the others are known by their address. */
             if (at < SHORTCUTS)
-                judge->shortcuts[at].name = NULL;
+                shortcuts[at].name = NULL;
             judge->kind[at] = tensor->name[0] == 'i' ? INPUT : EARLIER;
             if (judge->first_watched > at)
                 judge->first_watched = at;
@@ -268,15 +289,15 @@ static void sort_tensors(kvc_judge *judge, const kvc_observation *observation, u
         } else {
             place = find_name(plan, tensor->name);
             if (at < SHORTCUTS)
-                judge->shortcuts[at] = place;
+                shortcuts[at] = place;
         }
         judge->kind[at] = place.kind;
         if (place.kind == STORED)
-            judge->stored[place.slot] = tensor;
+            judge->seen[place.slot].stored = tensor;
         else if (place.kind == RETURNED)
-            judge->returned[place.slot] = tensor;
+            judge->seen[place.slot].returned = tensor;
         else if (place.kind == ORIGINAL)
-            judge->original[place.slot] = tensor;
+            judge->seen[place.slot].original = tensor;
         else if (place.kind == ORIGINAL_LENGTH)
             judge->original_length = tensor;
         else if (place.kind == ORIGINAL_OTHER)
@@ -286,8 +307,8 @@ static void sort_tensors(kvc_judge *judge, const kvc_observation *observation, u
             *other = hash_tensor(hash_bytes(*other, tensor->name, strlen(tensor->name)), tensor);
     }
     for (int at = 0; plan->has_opaque && at < plan->slots; at++) {
-        if (plan->slot[at].view->rule == KVC_RULE_OPAQUE && judge->stored[at] != NULL)
-            *other = hash_tensor(*other, judge->stored[at]);
+        if (plan->slot[at].view->rule == KVC_RULE_OPAQUE && judge->seen[at].stored != NULL)
+            *other = hash_tensor(*other, judge->seen[at].stored);
     }
 }
 
@@ -338,23 +359,32 @@ static void check_state(kvc_judge *judge, const kvc_observation *observation, co
         if (model->slot[at].unjudged || (refused != NULL && kvc_model_fed_before(model, at, refused)))
             continue;
         plan->slot[at].kind->stored(model, at, &extent);
-        deviation = kvc_check_tensor(judge->encoder, model, at, &extent, judge->stored[at]);
+        deviation = kvc_check_tensor(judge->encoder, model, at, &extent, judge->seen[at].stored);
         if (deviation == KVC_AS_EXPECTED)
-            deviation = check_early_buffer(model, at, &extent, judge->stored[at]);
+            deviation = check_early_buffer(model, at, &extent, judge->seen[at].stored);
         if (deviation != KVC_AS_EXPECTED)
             note(failure, found, plan->slot[at].view->law, KVC_PLACE_STORED, at, plan->slot[at].layer, deviation);
     }
 }
 
+static int same_shape(int32_t dims, const int64_t *a, const int64_t *b)
+{
+    int64_t differs = 0;
+
+    for (int32_t axis = 0; axis < dims; axis++)
+        differs |= a[axis] ^ b[axis];
+    return differs == 0;
+}
+
 /* A returned tensor that shares the bytes of the stored one, and must hold the same, was checked with it. */
 static int checked_as_stored(const kvc_judge *judge, int slot, const kvc_extent *returned)
 {
-    const kvc_tensor *a = judge->stored[slot];
-    const kvc_tensor *b = judge->returned[slot];
+    const kvc_tensor *a = judge->seen[slot].stored;
+    const kvc_tensor *b = judge->seen[slot].returned;
     kvc_extent stored = {.kind = KVC_CELL_TOKEN, .width = -1};
 
     if (a == NULL || b == NULL || a->data != b->data || a->data == NULL || a->dims != b->dims || a->dtype != b->dtype ||
-        memcmp(a->shape, b->shape, (size_t)a->dims * sizeof a->shape[0]) != 0)
+        !same_shape(a->dims, a->shape, b->shape))
         return 0;
     judge->model.plan->slot[slot].kind->stored(&judge->model, slot, &stored);
     return stored.kind == returned->kind && stored.first_min == returned->first_min &&
@@ -365,7 +395,7 @@ static void check_mask(kvc_judge *judge, const kvc_observation *observation, int
                        kvc_failure *failure, int *found)
 {
     const kvc_slot *place = &judge->model.plan->slot[slot];
-    const kvc_tensor *tensor = judge->returned[slot];
+    const kvc_tensor *tensor = judge->seen[slot].returned;
     int layer = place->layer;
     int64_t width;
     int64_t offset;
@@ -395,7 +425,7 @@ static void check_returned(kvc_judge *judge, const kvc_observation *observation,
         if (model->slot[at].unjudged || !kvc_view_returned(model, at, &extent))
             continue;
         if (!checked_as_stored(judge, at, &extent)) {
-            deviation = kvc_check_tensor(judge->encoder, model, at, &extent, judge->returned[at]);
+            deviation = kvc_check_tensor(judge->encoder, model, at, &extent, judge->seen[at].returned);
             if (deviation != KVC_AS_EXPECTED)
                 note(failure, found, KVC_RETURN, KVC_PLACE_RETURNED, at, model->plan->slot[at].layer, deviation);
         }
@@ -422,7 +452,7 @@ static void check_addresses(kvc_judge *judge, kvc_failure *failure, int *found)
     const kvc_plan *plan = judge->model.plan;
 
     for (int at = 0; at < plan->slots; at++) {
-        const kvc_tensor *tensor = judge->stored[at];
+        const kvc_tensor *tensor = judge->seen[at].stored;
         int axis = plan->slot[at].tokens_axis;
         int64_t cells = tensor != NULL && axis >= 0 && axis < tensor->dims ? tensor->shape[axis] : 0;
         if (!plan->slot[at].view->is_static || tensor == NULL || tensor->address == 0)
@@ -435,16 +465,15 @@ static void check_addresses(kvc_judge *judge, kvc_failure *failure, int *found)
     }
 }
 
-/* The slot that a watched tensor `input.3.layer0.keys` speaks of, or -1. */
+/* The slot that a watched tensor (see is_watched) `input.3.layer0.keys` speaks of, or -1. */
 static int watched_slot(const kvc_plan *plan, const char *name)
 {
-    const char *rest = strchr(name, '.');
-    const char *end;
+    const char *rest = name + (name[0] == 'i' ? strlen("input.") : strlen("earlier."));
+    const char *end = rest;
 
-    if (rest == NULL)
-        return -1;
-    end = rest + 1 + strspn(rest + 1, "0123456789");
-    if (end == rest + 1 || *end != '.')
+    while (*end >= '0' && *end <= '9')
+        end++;
+    if (end == rest || *end != '.')
         return -1;
     for (int at = 0; at < plan->slots; at++) {
         if (strcmp(plan->slot[at].name, end + 1) == 0 || strcmp(plan->slot[at].returned_name, end + 1) == 0)
@@ -502,28 +531,24 @@ static void keep_watched(kvc_judge *judge, watched *entry, const kvc_tensor *ten
     judge->copied += size;
 }
 
-static int is_unchanged(const watched *entry, const kvc_tensor *tensor)
+static inline int is_unchanged(const watched *entry, const kvc_tensor *tensor)
 {
     if (entry->copy == NULL)
         return entry->content == hash_tensor(2, tensor);
-    if (tensor->dtype != entry->dtype || tensor->dims != entry->dims)
+    if (tensor->dtype != entry->dtype || tensor->dims != entry->dims || !same_shape(entry->dims, entry->shape, tensor->shape))
         return 0;
-    for (int axis = 0; axis < entry->dims; axis++) {
-        if (tensor->shape[axis] != entry->shape[axis])
-            return 0;
-    }
     return entry->size == 0 || memcmp(entry->copy, tensor->data, entry->size) == 0;
 }
 
 /*
- * The entry of a watched tensor; `next` is where it stands when it is shown in the same order as before. *is_new: it was just made.
- * A name keeps its address as long as the cache lives, and no two addresses have one name.
+ * The entry of a watched tensor; `next` is where it stands when it is shown in the same order as before. `complete`: all that are known
+ * were shown already. *is_new: it was just made. A name keeps its address as long as the cache lives, and no two addresses have one name.
  */
-static watched *find_watched(kvc_judge *judge, const kvc_tensor *tensor, int kind, int *next, int *is_new)
+static watched *find_watched(kvc_judge *judge, const kvc_tensor *tensor, int kind, int complete, int *next, int *is_new)
 {
     int at = *next;
 
-    if (at >= judge->watched || judge->watch[at].name != tensor->name) {
+    if (!complete && (at >= judge->watched || judge->watch[at].name != tensor->name)) {
         for (at = 0; at < judge->watched && judge->watch[at].name != tensor->name;)
             at++;
     }
@@ -538,29 +563,37 @@ static watched *find_watched(kvc_judge *judge, const kvc_tensor *tensor, int kin
     return &judge->watch[at];
 }
 
+/* A tensor that was shown before holds what it held then. */
+static void check_known(const kvc_judge *judge, const watched *entry, const kvc_tensor *tensor, kvc_failure *failure,
+                        int *found)
+{
+    if (!entry->live && !is_unchanged(entry, tensor))
+        note(failure, found, KVC_ALIAS, entry->kind == INPUT ? KVC_PLACE_INPUT : KVC_PLACE_EARLIER, entry->slot,
+             entry->slot >= 0 ? judge->model.plan->slot[entry->slot].layer : 0, KVC_WRITTEN);
+}
+
 static void check_watched(kvc_judge *judge, const kvc_observation *observation, kvc_failure *failure, int *found)
 {
     const kvc_plan *plan = judge->model.plan;
-    int next = 0;
+    int next = judge->followed;
+    int complete = judge->followed == judge->watched;
 
-    for (int at = judge->first_watched; at < observation->tensors; at++) {
+    for (int at = 0; at < judge->followed; at++)
+        check_known(judge, &judge->watch[at], &observation->tensor[judge->first_watched + at], failure, found);
+    for (int at = judge->first_watched + judge->followed; at < observation->tensors; at++) {
         const kvc_tensor *tensor = &observation->tensor[at];
         int input = judge->kind[at] == INPUT;
         int is_new;
         watched *entry;
         if (!input && judge->kind[at] != EARLIER)
             continue;
-        entry = find_watched(judge, tensor, judge->kind[at], &next, &is_new);
+        entry = find_watched(judge, tensor, judge->kind[at], complete, &next, &is_new);
         if (entry == NULL || entry->live)
             continue;
-        if (is_new) {
-            if (input && entry->slot >= 0 && !input_is_whole(judge, entry->slot, tensor))
-                note(failure, found, KVC_ALIAS, KVC_PLACE_INPUT, entry->slot, plan->slot[entry->slot].layer,
-                     KVC_WRITTEN);
-        } else if (!is_unchanged(entry, tensor)) {
-            note(failure, found, KVC_ALIAS, input ? KVC_PLACE_INPUT : KVC_PLACE_EARLIER, entry->slot,
-                 entry->slot >= 0 ? plan->slot[entry->slot].layer : 0, KVC_WRITTEN);
-        }
+        if (!is_new)
+            check_known(judge, entry, tensor, failure, found);
+        else if (input && entry->slot >= 0 && !input_is_whole(judge, entry->slot, tensor))
+            note(failure, found, KVC_ALIAS, KVC_PLACE_INPUT, entry->slot, plan->slot[entry->slot].layer, KVC_WRITTEN);
     }
 }
 
@@ -586,7 +619,7 @@ static kvc_deviation check_original_length(const kvc_judge *judge)
 static uint64_t original_content(const kvc_judge *judge, int at)
 {
     const kvc_plan *plan = judge->model.plan;
-    const kvc_tensor *tensor = at < plan->slots ? judge->original[at] : judge->original_length;
+    const kvc_tensor *tensor = at < plan->slots ? judge->seen[at].original : judge->original_length;
 
     if (at > plan->slots)
         return judge->original_other;
@@ -600,8 +633,6 @@ static void check_original(kvc_judge *judge, const kvc_op *op, kvc_failure *fail
     const kvc_plan *plan = model->plan;
     int copied = op->kind == KVC_COPY;
 
-    if (!copied && !judge->has_original)
-        return;
     if (copied) {
         kvc_deviation deviation = check_original_length(judge);
         judge->has_original = 1;
@@ -616,7 +647,7 @@ static void check_original(kvc_judge *judge, const kvc_op *op, kvc_failure *fail
         } else if (at < plan->slots && !model->slot[at].unjudged) {
             kvc_extent extent = {.kind = KVC_CELL_TOKEN, .width = -1};
             plan->slot[at].kind->stored(model, at, &extent);
-            deviation = kvc_check_tensor(judge->encoder, model, at, &extent, judge->original[at]);
+            deviation = kvc_check_tensor(judge->encoder, model, at, &extent, judge->seen[at].original);
         }
         judge->original_content[at] = content;
         if (deviation != KVC_AS_EXPECTED)
@@ -730,7 +761,7 @@ static int judge_refused(kvc_judge *judge, const kvc_op *op, const kvc_observati
         }
     }
     check_watched(judge, observation, failure, &found);
-    if (op->kind != KVC_COPY)
+    if (op->kind != KVC_COPY && judge->has_original)
         check_original(judge, op, failure, &found);
     if (found && expectation->verdict == KVC_DO) {
         /* The report shows where the op should have left the cache. */
@@ -776,7 +807,8 @@ static int judge_done(kvc_judge *judge, const kvc_op *op, const kvc_observation 
     if (judge->model.plan->has_static)
         check_addresses(judge, failure, &found);
     check_watched(judge, observation, failure, &found);
-    check_original(judge, op, failure, &found);
+    if (op->kind == KVC_COPY || judge->has_original)
+        check_original(judge, op, failure, &found);
     check_positions(judge, observation, failure, &found);
     return found;
 }
@@ -794,7 +826,7 @@ int kvc_judge_step(kvc_judge *judge, const kvc_op *op, const kvc_observation *ob
     failure->situation = judge->expectation.situation;
     failure->rule = (int32_t)judge->expectation.rule->name;
     failure->rule_layer = judge->expectation.layer;
-    sort_tensors(judge, observation, &other);
+    sort_tensors(judge, op, observation, &other);
     result = observation->outcome != 0 ? judge_refused(judge, op, observation, other, failure)
                                        : judge_done(judge, op, observation, other, failure);
     judge->other = other;

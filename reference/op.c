@@ -28,10 +28,6 @@ int kvc_op_has_rows(kvc_op_kind kind) {
     return kind == KVC_REORDER || kind == KVC_SELECT;
 }
 
-int kvc_op_moves_cache(kvc_op_kind kind) {
-    return kind == KVC_OFFLOAD || kind == KVC_PREFETCH || kind == KVC_COPY || kind == KVC_PICKLE;
-}
-
 static int has_number(const kvc_op *op) {
     return kvc_op_has_number((kvc_op_kind)op->kind);
 }

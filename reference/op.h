@@ -38,7 +38,10 @@ const char *kvc_op_name(kvc_op_kind kind);
 int kvc_op_has_number(kvc_op_kind kind);
 int kvc_op_has_rows(kvc_op_kind kind);
 /* Whether the op puts the whole cache elsewhere and must leave it as it was: offload, prefetch, copy, pickle. */
-int kvc_op_moves_cache(kvc_op_kind kind);
+static inline int kvc_op_moves_cache(kvc_op_kind kind)
+{
+    return kind == KVC_OFFLOAD || kind == KVC_PREFETCH || kind == KVC_COPY || kind == KVC_PICKLE;
+}
 /* Returns 1 and sets *kind, or 0 for an unknown name. */
 int kvc_op_parse_name(const char *name, kvc_op_kind *kind);
 /* Fixed order of ops: <0, 0, >0. The last tie-break of the size of a case. */

@@ -328,7 +328,3 @@ void kvc_plan_copy(kvc_plan *to, const kvc_plan *from)
     memcpy(to, from, offsetof(kvc_plan, slot) + (size_t)from->slots * sizeof from->slot[0]);
 }
 
-int kvc_plan_ahead(const kvc_plan *plan, int layer)
-{
-    return plan->rules.rule[KVC_CONTRACT_POSITION]->value == KVC_POSITION_DEPTH ? layer + 1 : 0;
-}

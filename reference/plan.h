@@ -67,7 +67,10 @@ int kvc_plan_layer_parts(const kvc_catalogue *catalogue, const kvc_spec *spec, c
                          const kvc_spec *layer_spec[KVC_PLAN_LAYERS_MAX], unsigned mask[KVC_PLAN_LAYERS_MAX],
                          kvc_error *error);
 /* How far the positions that the cache announces for a layer are ahead of the tokens that it holds. */
-int kvc_plan_ahead(const kvc_plan *plan, int layer);
+static inline int kvc_plan_ahead(const kvc_plan *plan, int layer)
+{
+    return plan->rules.rule[KVC_CONTRACT_POSITION]->value == KVC_POSITION_DEPTH ? layer + 1 : 0;
+}
 /* Copies what is used of a plan, which is much less than its size. */
 void kvc_plan_copy(kvc_plan *to, const kvc_plan *from);
 static inline int kvc_plan_has_op(const kvc_plan *plan, kvc_op_kind kind)

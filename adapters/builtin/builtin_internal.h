@@ -16,15 +16,28 @@
 enum { KVC_LAYER_PARTS_MAX = 4, KVC_LANES_SHOWN = 2 };
 
 /*
- * What a caller hands in: the cells of the tokens numbered 0, 1, ..., worked out once and kept as long as the cache lives, as a
- * caller makes its inputs once. Zeroed to begin with.
+ * What a caller hands in: the cells of the tokens numbered 0, 1, ..., worked out once and kept, as a caller makes its inputs once.
  */
 typedef struct kvc_inputs {
+    kvc_dtype dtype;
+    kvc_encoding encoding;
+    int32_t salt;
+    int32_t heads;
+    int32_t channels;
+    size_t cell;          /* bytes */
     unsigned char *cells; /* [row][head][token][cell] */
     int32_t room;         /* tokens that fit */
     int32_t tokens;       /* so many are worked out */
     int32_t rows;         /* of so many rows */
 } kvc_inputs;
+
+enum { KVC_INPUTS_MAX = 64 };
+
+/* The inputs of a cache, and of those that it was before (kvc_plugin.reopen). Zeroed to begin with. */
+typedef struct kvc_inputs_kept {
+    kvc_inputs list[KVC_INPUTS_MAX]; /* `used` of them, which keep their places in memory */
+    int32_t used;
+} kvc_inputs_kept;
 
 /*
  * Cells of equal size, one sequence of them for each lane; a lane is one head of one row. A cell holds one token. Within a lane
@@ -37,7 +50,7 @@ typedef struct kvc_store {
     size_t data_room;
     size_t spare_room;
     size_t shown_room[KVC_LANES_SHOWN];
-    kvc_inputs inputs;
+    kvc_inputs *inputs; /* not owned; NULL for none: each cell is worked out when it is needed */
     size_t cell;    /* bytes */
     size_t element; /* bytes */
     int64_t first_capacity;
@@ -59,6 +72,8 @@ typedef struct kvc_store {
 /* Makes an empty store with room for `capacity` cells. Returns 0, or -1 when memory is short; it can be closed after both. */
 int kvc_store_open(kvc_store *store, int32_t rows, int32_t heads, int32_t channels, kvc_dtype dtype, kvc_encoding encoding, int salt,
                    int64_t capacity);
+/* Takes its inputs from those that are kept. */
+void kvc_store_find_inputs(kvc_store *store, kvc_inputs_kept *kept);
 /* Makes it empty and of its first size again; its buffers stay. Returns 0, or -1 when memory is short. */
 int kvc_store_renew(kvc_store *store);
 void kvc_store_close(kvc_store *store);
@@ -72,6 +87,8 @@ void kvc_store_write(kvc_store *store, int64_t index, const int32_t *numbers, in
 void kvc_store_write_fold(kvc_store *store, int64_t index, int32_t fold);
 /* Writes the cells of tokens as row and head make them to `out`. */
 void kvc_store_make_cells(kvc_store *store, const int32_t *numbers, int64_t count, int32_t row, int32_t head, unsigned char *out);
+/* Those of all lanes, one lane behind the other. */
+void kvc_store_make_lanes(kvc_store *store, const int32_t *numbers, int64_t count, unsigned char *out);
 /* Address of cell `index` in use, in one lane. */
 unsigned char *kvc_store_cell(const kvc_store *store, int32_t row, int32_t head, int64_t index);
 /* Drops cells; at most what there is. */
@@ -103,11 +120,16 @@ void kvc_store_turn(const kvc_store *store, const unsigned char *cells, int64_t 
 
 /*
  * The cells of `count` tokens as the first head of the first row makes them, one behind the other; those of the next
- * lane, for all rows of the store, come inputs->room cells later. Valid until the next call. NULL where the numbers do not follow
+ * lane, for all `rows`, come inputs->room cells later. Valid until the next call. NULL where the numbers do not follow
  * each other, are too large to be kept, or memory is short.
  */
-const unsigned char *kvc_inputs_find(kvc_inputs *inputs, const kvc_store *store, const int32_t *numbers, int64_t count);
-void kvc_inputs_close(kvc_inputs *inputs);
+const unsigned char *kvc_inputs_find(kvc_inputs *inputs, int32_t rows, const int32_t *numbers, int64_t count);
+/* Those of a kind, which are made when there are none yet; NULL when there are too many kinds. */
+kvc_inputs *kvc_inputs_of_kind(kvc_inputs_kept *kept, kvc_encoding encoding, kvc_dtype dtype, int32_t salt, int32_t heads,
+                               int32_t channels);
+/* Forgets all when there is much: nothing may point to them. */
+void kvc_inputs_limit(kvc_inputs_kept *kept);
+void kvc_inputs_close(kvc_inputs_kept *kept);
 
 typedef enum kvc_part_rule {
     KVC_PART_ALL,
@@ -251,7 +273,7 @@ extern const kvc_refusal kvc_refusal_type;       /* a wrong refusal, TypeError *
 
 /* Opens, closes. Returns 0, or -1 when memory is short; closing is allowed after both. */
 int kvc_builtin_layer_open(kvc_builtin_layer *layer, const kvc_variant_info *info, const kvc_params *params, int number,
-                           kvc_fault fault);
+                           kvc_fault fault, kvc_inputs_kept *inputs);
 /* Makes it what it was when it was opened; its memory stays. Returns 0, or -1 when memory is short. */
 int kvc_builtin_layer_renew(kvc_builtin_layer *layer);
 void kvc_builtin_layer_close(kvc_builtin_layer *layer);
@@ -354,10 +376,12 @@ struct kvc_cache {
     kvc_params params;
     kvc_fault fault;
     int32_t layers;
+    int several; /* 1: of layers that are numbered, be there one only */
     int32_t rows;
     int32_t appends;
     int zeros; /* crops by 0 in a row */
     kvc_watch watch;
+    kvc_inputs_kept *inputs; /* owned */
     void *leaked; /* list of what one fault takes */
     kvc_builtin_original *original; /* list, the last one first */
     kvc_builtin_layer layer[];

@@ -49,7 +49,7 @@ static void clear(kvc_store *store) {
     memset(store->data, 0, (size_t)store->rows * (size_t)store->heads * (size_t)store->capacity * store->cell);
 }
 
-static int open_part(kvc_builtin_layer *layer, kvc_builtin_part *part) {
+static int open_part(kvc_builtin_layer *layer, kvc_builtin_part *part, kvc_inputs_kept *inputs) {
     const kvc_params *params = layer->params;
     kvc_part_rule rule = (kvc_part_rule)part->info->rule;
     kvc_dtype dtype = (kvc_dtype)params->dtype;
@@ -90,6 +90,7 @@ static int open_part(kvc_builtin_layer *layer, kvc_builtin_part *part) {
                        first_capacity(layer, rule)) != 0) {
         return -1;
     }
+    kvc_store_find_inputs(&part->store, inputs);
     kvc_builtin_part_describe(layer, part);
     part->store.pinned = (is_buffer(rule) && rule != KVC_PART_RING) || rule == KVC_PART_OPAQUE;
     return 0;
@@ -121,7 +122,7 @@ int kvc_builtin_layer_renew(kvc_builtin_layer *layer) {
 }
 
 int kvc_builtin_layer_open(kvc_builtin_layer *layer, const kvc_variant_info *info, const kvc_params *params, int number,
-                           kvc_fault fault) {
+                           kvc_fault fault, kvc_inputs_kept *inputs) {
     memset(layer, 0, sizeof *layer);
     layer->info = info;
     layer->params = params;
@@ -131,7 +132,7 @@ int kvc_builtin_layer_open(kvc_builtin_layer *layer, const kvc_variant_info *inf
         layer->part[i].info = &info->part[i];
     }
     for (int i = 0; i < info->parts; i++) {
-        if (open_part(layer, &layer->part[i]) != 0) {
+        if (open_part(layer, &layer->part[i], inputs) != 0) {
             return -1;
         }
     }

@@ -76,6 +76,10 @@ static void close_cache(kvc_cache *cache) {
     for (int32_t i = 0; i < cache->layers; i++) {
         kvc_builtin_layer_close(&cache->layer[i]);
     }
+    if (cache->inputs != NULL) {
+        kvc_inputs_close(cache->inputs);
+    }
+    free(cache->inputs);
     kvc_watch_close(&cache->watch);
     kvc_builtin_close_originals(cache);
     free_leaked(cache);
@@ -98,7 +102,7 @@ static int renew_cache(kvc_cache *cache) {
 }
 
 /* Opens layer after layer; `words` are the variants of the layers. Returns 0, or -1. */
-static int open_layers(kvc_cache *cache, const char *words, int numbered) {
+static int open_layers(kvc_cache *cache, const char *words) {
     int32_t wanted = cache->layers;
     cache->layers = 0;
     for (int32_t i = 0; i < wanted; i++) {
@@ -108,7 +112,8 @@ static int open_layers(kvc_cache *cache, const char *words, int numbered) {
             return -1;
         }
         cache->layers++;
-        if (kvc_builtin_layer_open(&cache->layer[i], info, &cache->params, numbered ? i : -1, cache->fault) != 0) {
+        if (kvc_builtin_layer_open(&cache->layer[i], info, &cache->params, cache->several ? i : -1, cache->fault,
+                                   cache->inputs) != 0) {
             return -1;
         }
         words += length + (words[length] == '+');
@@ -116,10 +121,10 @@ static int open_layers(kvc_cache *cache, const char *words, int numbered) {
     return 0;
 }
 
-static kvc_cache *open_cache(const char *variant, const kvc_params *params, const char *parts, const char *layers) {
+/* Makes a cache without its layers, or NULL. *words are set to the variants of those. */
+static kvc_cache *make_cache(const char *variant, const kvc_params *params, const char *layers, const char **words) {
     size_t length;
     kvc_fault fault;
-    (void)parts;
     if (!params_fit(params) || !parse_variant(variant, &length, &fault)) {
         return NULL;
     }
@@ -139,7 +144,42 @@ static kvc_cache *open_cache(const char *variant, const kvc_params *params, cons
     cache->fault = fault;
     cache->rows = params->batch;
     cache->layers = count;
-    if (open_layers(cache, several ? layers : variant, several) != 0) {
+    cache->several = several;
+    *words = several ? layers : variant;
+    return cache;
+}
+
+static kvc_cache *open_cache(const char *variant, const kvc_params *params, const char *parts, const char *layers) {
+    const char *words;
+    kvc_cache *cache = make_cache(variant, params, layers, &words);
+    (void)parts;
+    if (cache == NULL) {
+        return NULL;
+    }
+    cache->inputs = calloc(1, sizeof *cache->inputs);
+    if (cache->inputs == NULL || open_layers(cache, words) != 0) {
+        close_cache(cache);
+        return NULL;
+    }
+    return cache;
+}
+
+/* Inputs stay: whatever the parameters are, a token's values are the same for one kind of tensor. */
+static kvc_cache *reopen_cache(kvc_cache *before, const char *variant, const kvc_params *params, const char *parts,
+                               const char *layers) {
+    const char *words;
+    kvc_cache *cache = make_cache(variant, params, layers, &words);
+    (void)parts;
+    if (cache != NULL) {
+        cache->inputs = before->inputs;
+        before->inputs = NULL;
+    }
+    close_cache(before);
+    if (cache == NULL) {
+        return NULL;
+    }
+    kvc_inputs_limit(cache->inputs);
+    if (open_layers(cache, words) != 0) {
         close_cache(cache);
         return NULL;
     }
@@ -459,6 +499,7 @@ static const kvc_plugin plugin = {
     .run = run_cache,
     .close = close_cache,
     .renew = renew_cache,
+    .reopen = reopen_cache,
 };
 
 const kvc_plugin *kvc_builtin_plugin(void) {

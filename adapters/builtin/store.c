@@ -56,6 +56,10 @@ int kvc_store_open(kvc_store *store, int32_t rows, int32_t heads, int32_t channe
     return kvc_store_renew(store);
 }
 
+void kvc_store_find_inputs(kvc_store *store, kvc_inputs_kept *kept) {
+    store->inputs = kvc_inputs_of_kind(kept, store->encoding, store->dtype, store->salt, store->heads, store->channels);
+}
+
 /* A borrowed buffer stays with its owner. */
 static void return_borrowed(kvc_store *store) {
     if (store->borrowed) {
@@ -86,7 +90,6 @@ int kvc_store_duplicate(kvc_store *out, const kvc_store *from) {
         out->shown[which] = NULL;
         out->shown_room[which] = 0;
     }
-    memset(&out->inputs, 0, sizeof out->inputs);
     if (enough(&out->data, &out->data_room, size) == NULL) {
         return -1;
     }
@@ -101,7 +104,6 @@ void kvc_store_close(kvc_store *store) {
     for (int which = 0; which < KVC_LANES_SHOWN; which++) {
         free(store->shown[which]);
     }
-    kvc_inputs_close(&store->inputs);
     memset(store, 0, sizeof *store);
 }
 
@@ -147,10 +149,10 @@ int kvc_store_reserve(kvc_store *store, int64_t extra) {
 }
 
 void kvc_store_make_cells(kvc_store *store, const int32_t *numbers, int64_t count, int32_t row, int32_t head, unsigned char *out) {
-    const unsigned char *cells = kvc_inputs_find(&store->inputs, store, numbers, count);
+    const unsigned char *cells = kvc_inputs_find(store->inputs, store->rows, numbers, count);
     if (cells != NULL) {
         size_t lane = (size_t)row * (size_t)store->heads + (size_t)head;
-        memcpy(out, cells + lane * (size_t)store->inputs.room * store->cell, (size_t)count * store->cell);
+        memcpy(out, cells + lane * (size_t)store->inputs->room * store->cell, (size_t)count * store->cell);
         return;
     }
     for (int64_t i = 0; i < count; i++, out += store->cell) {
@@ -158,21 +160,29 @@ void kvc_store_make_cells(kvc_store *store, const int32_t *numbers, int64_t coun
     }
 }
 
-void kvc_store_write(kvc_store *store, int64_t index, const int32_t *numbers, int64_t count) {
-    const unsigned char *cells = kvc_inputs_find(&store->inputs, store, numbers, count);
-    size_t lane_size = (size_t)store->capacity * store->cell;
-    size_t inputs_lane_size = (size_t)store->inputs.room * store->cell;
-    unsigned char *out = slot(store, 0, index);
+/* The cells of tokens in all lanes, which are `lane_size` bytes apart. */
+static void make_lanes(kvc_store *store, const int32_t *numbers, int64_t count, size_t lane_size, unsigned char *out) {
+    const unsigned char *cells = kvc_inputs_find(store->inputs, store->rows, numbers, count);
+    size_t inputs_lane_size = cells != NULL ? (size_t)store->inputs->room * store->cell : 0;
+    size_t size = (size_t)count * store->cell;
     for (int32_t row = 0; row < store->rows; row++) {
         for (int32_t head = 0; head < store->heads; head++, out += lane_size) {
             if (cells != NULL) {
-                memcpy(out, cells, (size_t)count * store->cell);
+                memcpy(out, cells, size);
                 cells += inputs_lane_size;
             } else {
                 kvc_store_make_cells(store, numbers, count, row, head, out);
             }
         }
     }
+}
+
+void kvc_store_write(kvc_store *store, int64_t index, const int32_t *numbers, int64_t count) {
+    make_lanes(store, numbers, count, (size_t)store->capacity * store->cell, slot(store, 0, index));
+}
+
+void kvc_store_make_lanes(kvc_store *store, const int32_t *numbers, int64_t count, unsigned char *out) {
+    make_lanes(store, numbers, count, (size_t)count * store->cell, out);
 }
 
 void kvc_store_write_fold(kvc_store *store, int64_t index, int32_t fold) {

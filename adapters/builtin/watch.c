@@ -85,12 +85,14 @@ static void fill_input(kvc_builtin_part *part, kvc_watched *entry, const int32_t
     entry->tensor.shape[part->tokens_axis] = count;
     entry->tensor.dims = part->stored_as.dims;
     entry->tensor.dtype = part->stored_as.dtype;
+    if (!turned) {
+        kvc_store_make_lanes(store, numbers, count, out);
+        return;
+    }
     for (int32_t row = 0; row < store->rows; row++) {
         for (int32_t head = 0; head < store->heads; head++, out += (size_t)count * store->cell) {
-            kvc_store_make_cells(store, numbers, count, row, head, turned ? cells : out);
-            if (turned) {
-                kvc_store_turn(store, cells, count, out);
-            }
+            kvc_store_make_cells(store, numbers, count, row, head, cells);
+            kvc_store_turn(store, cells, count, out);
         }
     }
 }
