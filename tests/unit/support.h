@@ -86,7 +86,7 @@ static inline tiny *tiny_open(const char *views, const char *rules) {
     cr_assert(kvc_spec_parse(text, (size_t)length, "spec", &out->spec, &error), "%s", error.text);
     length = snprintf(text, sizeof text, contract_format, rules);
     cr_assert(kvc_contract_parse(text, (size_t)length, "contract", &out->contract, &error), "%s", error.text);
-    out->catalogue = (kvc_catalogue){1, &out->spec, 1, &out->contract};
+    out->catalogue = (kvc_catalogue){.specs = 1, .spec = &out->spec, .contracts = 1, .contract = &out->contract};
     out->params = kvc_params_standard();
     return out;
 }
