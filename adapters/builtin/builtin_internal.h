@@ -235,6 +235,7 @@ typedef struct kvc_builtin_layer {
     int is_original;  /* 1: it was copied, and is only shown from then on */
     int away;         /* 1: offloaded */
     int64_t away_count; /* keys that were offloaded, for one fault */
+    int early;          /* its memory was taken before the first append */
     int one_cell_short; /* for one fault */
     int shrunk; /* 1: the last op on it was a crop */
     int32_t rows;

@@ -152,6 +152,7 @@ static void initialize_layer(kvc_builtin_layer *layer) {
     if (layer->used) {
         return;
     }
+    layer->early = 1;
     layer->length += layer->fault == KVC_FAULT_INITIALIZE_COUNTS;
     layer->lost_dtype |= layer->fault == KVC_FAULT_INITIALIZE_WRONG_DTYPE;
     layer->one_cell_short |= layer->fault == KVC_FAULT_INITIALIZE_ONE_CELL_SHORT;

@@ -98,7 +98,7 @@ static int open_part(kvc_builtin_layer *layer, kvc_builtin_part *part, kvc_input
 
 int kvc_builtin_layer_renew(kvc_builtin_layer *layer) {
     layer->recording = layer->whole = layer->used = layer->was_reset = layer->lost_dtype = layer->shrunk = 0;
-    layer->away = layer->one_cell_short = 0;
+    layer->away = layer->early = layer->one_cell_short = 0;
     layer->away_count = 0;
     layer->rows = layer->params->batch;
     layer->fold = 0;
@@ -222,6 +222,7 @@ void kvc_builtin_layer_reset(kvc_builtin_layer *layer) {
     layer->depth = 0;
     layer->shrunk = 0;
     layer->lost_dtype = 0;
+    layer->early = 0;
     layer->one_cell_short = 0;
 }
 

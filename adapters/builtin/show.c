@@ -209,9 +209,9 @@ static int show_stored(kvc_builtin_layer *layer, kvc_builtin_part *part, kvc_ten
         }
         break;
     case KVC_PART_FIXED_PREFIX:
-        cells = layer->settled ? kvc_builtin_prefix_cells(layer) : 0;
+        cells = layer->settled || layer->early ? kvc_builtin_prefix_cells(layer) : 0;
         tensor->data = kvc_store_view(store, 0, 0, cells);
-        tensor->address = layer->settled ? (uint64_t)(uintptr_t)store->data : 0;
+        tensor->address = cells > 0 ? (uint64_t)(uintptr_t)store->data : 0;
         break;
     case KVC_PART_COUNT:
         cells = 1;

@@ -204,8 +204,33 @@ CASES: dict[str, tuple[dict[str, Any], Any]] = {
             ("LinearAttentionLayer", {"call": "container"}),
             ("DynamicCache", {"value_dim": 9, "layers": "DynamicLayer+DynamicSlidingWindowLayer"}),
             ("MiniMaxCache", {}),
+            ("StaticCache", {"layers": "StaticLayer+StaticSlidingWindowLayer", "capacity": 4}),
+            ("DynamicCache-lazy", {"layers": "DynamicLayer+DynamicLayer"}),
+            ("EncoderDecoderCache", {"layers": "DynamicLayer+DynamicLayer"}),
+            ("UnlimitedOcrStaticReferenceSlidingWindowLayer", {"capacity": 4, "window": 2}),
         )
     },
+    **{
+        f"two halves, kept through {call}": (
+            case(
+                "EncoderDecoderCache",
+                [["initialize"], ["append", 2], ["offload"], ["prefetch"], ["copy"], ["pickle"], ["append", 1]],
+                state([3, 3], **{"layer1.keys": [[0, 1, 2]], "layer1.cross_keys": [[0, 1]]}),
+                params={"value_dim": value_dim, "layers": "DynamicLayer+DynamicLayer", "call": call},
+            ),
+            lambda v: 0,
+        )
+        for call, value_dim in (("position", 8), ("keyword", 9), ("keyword", 8))
+    },
+    "saved tensors that share memory": (
+        case(
+            "UnlimitedOcrStaticReferenceSlidingWindowLayer",
+            [["append", 2], ["pickle"], ["append", 1]],
+            state([3], keys=[[0, 1, 2]]),
+            params={"capacity": 8, "window": 4},
+        ),
+        lambda v: 0,
+    ),
     "several layers are initialised": (
         case(
             "DynamicCache",

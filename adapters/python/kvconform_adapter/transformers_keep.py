@@ -1,9 +1,13 @@
-"""Ops that leave what a cache holds as it is: offload, prefetch, early initialisation, deep copies and pickling."""
+"""Ops that leave what a cache holds as it is: offload, prefetch, early initialisation, deep copies, saving and restoring.
+
+A container of two halves is what models make of it: `update` is called on its halves, so they are what is offloaded, and
+the self-attention is initialised before the other half is put beside it (`integrations/executorch.py`).
+"""
 
 from __future__ import annotations
 
 import copy
-import pickle
+import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -37,22 +41,32 @@ def keep_ops(params: Params, dtype: torch.dtype, through: bool, keyword: bool) -
     }
 
 
+def halves(cache: Any) -> list[Any]:
+    """The containers of layers that a cache consists of: self-attention and cross-attention, or the cache itself."""
+    if hasattr(cache, "self_attention_cache"):
+        return [cache.self_attention_cache, cache.cross_attention_cache]
+    return [cache]
+
+
 def offload(session: Session, _: Any) -> None:
     """Every layer of a container, sliding ones too."""
-    for index in range(len(session.target.layers)):
-        session.target.offload(index, False)
+    for half in halves(session.target):
+        for index in range(len(half.layers)):
+            half.offload(index, False)
 
 
 def offload_by_keyword(session: Session, _: Any) -> None:
     """The same by keyword."""
-    for index in range(len(session.target.layers)):
-        session.target.offload(layer_idx=index, only_non_sliding=False)
+    for half in halves(session.target):
+        for index in range(len(half.layers)):
+            half.offload(layer_idx=index, only_non_sliding=False)
 
 
 def prefetch(session: Session, _: Any) -> None:
     """Layer by layer: `Cache.prefetch` needs the stream of a container that was made for offloading, and that a GPU."""
-    for layer in session.target.layers:
-        layer.prefetch()
+    for half in halves(session.target):
+        for layer in half.layers:
+            layer.prefetch()
 
 
 def no_tokens(rows: int, heads: int, channels: int, dtype: torch.dtype) -> torch.Tensor:
@@ -74,7 +88,7 @@ def initialize_layer(session: Session, layer: Any, params: Params, dtype: torch.
 
 def initialize(session: Session, params: Params, dtype: torch.dtype, keyword: bool) -> None:
     """`Cache.early_initialization`. It knows one number of channels: where those of values differ, layer by layer."""
-    cache = session.target
+    cache = halves(session.target)[0]
     if params.key_dim != params.value_dim:
         for layer in cache.layers:
             if getattr(layer, "supports_early_init", hasattr(layer, "keys")):
@@ -99,5 +113,8 @@ def copy_cache(session: Session, _: Any) -> None:
 
 
 def restore_cache(session: Session, _: Any) -> None:
-    """Go on with what comes out of a pickle."""
-    session.go_on_with(pickle.loads(pickle.dumps(session.target)))
+    """Go on with what was saved and loaded again, as torch does it: a bare pickle parts tensors that share memory."""
+    saved = io.BytesIO()
+    torch.save(session.target, saved)
+    saved.seek(0)
+    session.go_on_with(torch.load(saved, weights_only=False))

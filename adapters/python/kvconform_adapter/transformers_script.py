@@ -243,7 +243,7 @@ class Writer:
             if self.through:
                 modules.setdefault("transformers.cache_utils", set()).add("Cache")
         kept = {name for name, _ in self.ops}
-        standard = [f"import {name}" for name in ("copy", "pickle") if name in kept]
+        standard = [f"import {name}" for name, op in (("copy", "copy"), ("io", "pickle")) if op in kept]
         imports = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(modules.items())]
         sizes = {
             "HEADS": self.params.heads,
@@ -430,7 +430,8 @@ class Writer:
     def make_kept(self) -> list[str]:
         """Functions for those ops of the case that leave what the cache holds as it is."""
         used = {name for name, _ in self.ops}
-        layers = "cache.layers" if self.through else "[layer]"
+        halves = ["cache.self_attention_cache", "cache.cross_attention_cache"] if self.cross else ["cache"]
+        layers = " + ".join(f"{half}.layers" for half in halves) if self.through else "[layer]"
         lines: list[str] = []
 
         def define(name: str, words: str, *body: str) -> None:
@@ -441,8 +442,9 @@ class Writer:
             define(
                 "offload",
                 "Every layer, sliding ones too.",
-                "    for index in range(len(cache.layers)):",
-                f"        cache.offload({arguments})",
+                f"    for container in [{', '.join(halves)}]:",
+                "        for index in range(len(container.layers)):",
+                f"            container.offload({arguments})",
             )
         elif "offload" in used:
             define("offload", "The tensors of the layer.", "    layer.offload()")
@@ -453,7 +455,10 @@ class Writer:
         if used & {"copy", "pickle"}:
             moved = self.target
             names, follow = f"{moved}, original", []
-            if self.several:
+            if self.cross:
+                names = f"{names}, layers, cross"
+                follow = [f"    {name} = {half}.layers" for name, half in zip(("layers", "cross"), halves, strict=True)]
+            elif self.several:
                 names, follow = f"{names}, layers", ["    layers = cache.layers"]
             elif self.container:
                 names, follow = f"{names}, layer", ["    layer = cache.layers[0]"]
@@ -470,9 +475,12 @@ class Writer:
             if "pickle" in used:
                 define(
                     "restore_cache",
-                    "Go on with what comes out of a pickle.",
+                    "Go on with what was saved and loaded again.",
                     f"    global {names}",
-                    f"    {moved} = pickle.loads(pickle.dumps({moved}))",
+                    "    saved = io.BytesIO()",
+                    f"    torch.save({moved}, saved)",
+                    "    saved.seek(0)",
+                    f"    {moved} = torch.load(saved, weights_only=False)",
                     *follow,
                 )
             if self.request.law == "ISOLATION":
@@ -496,21 +504,22 @@ class Writer:
         rows, heads = len(self.rows.origins), "HEADS"
         fake = "torch.zeros(({}, {}, 0, {}), dtype=DTYPE)"
         keys, values = fake.format(rows, heads, "KEY_DIM"), fake.format(rows, heads, "VALUE_DIM")
+        cache = "cache.self_attention_cache" if self.cross else "cache"
         if self.through and self.params.key_dim == self.params.value_dim:
             if self.keyword:
                 return [
-                    "    cache.early_initialization(",
+                    f"    {cache}.early_initialization(",
                     f"        batch_size={rows}, num_heads={heads}, head_dim=KEY_DIM,",
                     '        dtype=DTYPE, device=torch.device("cpu"),',
                     "    )",
                 ]
-            return [f'    cache.early_initialization({rows}, {heads}, KEY_DIM, DTYPE, torch.device("cpu"))']
+            return [f'    {cache}.early_initialization({rows}, {heads}, KEY_DIM, DTYPE, torch.device("cpu"))']
         arguments = f"key_states={keys}, value_states={values}" if self.keyword else f"{keys}, {values}"
         if not self.through:
             return [f"    layer.lazy_initialization({arguments})"]
         return [
             "    # As Cache.early_initialization does it, which knows one head_dim only.",
-            "    for one in cache.layers:",
+            f"    for one in {cache}.layers:",
             '        if getattr(one, "supports_early_init", hasattr(one, "keys")):',
             f"            one.lazy_initialization({arguments})",
         ]
