@@ -172,6 +172,17 @@ Test(contract, rules_over_each_other) {
     kvc_contract_clear(&contract);
 }
 
+/* What holds where a contract is silent is said for every rule. */
+Test(contract, standard_rules) {
+    kvc_rules rules;
+    kvc_rules_standard(&rules);
+    for (int at = 0; at < KVC_CONTRACT_RULES; at++) {
+        cr_expect_eq((int)rules.rule[at]->name, at);
+        cr_assert_not_null(rules.rule[at]->source);
+        cr_expect_gt(strlen(rules.rule[at]->source), (size_t)10);
+    }
+}
+
 Test(contract, versions) {
     static const char *const rising[] = {"",       "1",      "4.57.6", "5.9.1",  "5.12.0", "5.12.1",
                                          "5.14.1", "5.15.1", "5.17.0", "5.24.0", "5.24.1", "6"};

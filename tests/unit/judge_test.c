@@ -76,6 +76,23 @@ static void show(scene *s, const char *name, const char *text) {
     place->name = keep_name(s, name);
 }
 
+/* Shows the cache that was copied: all its slots hold `text`, and it reports that length. */
+static void show_original(scene *s, const char *text, int64_t length) {
+    const kvc_plan *plan = &s->subject->plan;
+    unsigned char *data = s->memory->byte + s->memory->used;
+    for (int at = 0; at < plan->slots; at++) {
+        char name[KVC_SLOT_NAME_MAX];
+        (void)snprintf(name, sizeof name, "original.%.60s", plan->slot[at].name);
+        show(s, name, text);
+        data = s->memory->byte + s->memory->used;
+    }
+    cr_assert_leq(s->memory->used + 16, sizeof s->memory->byte);
+    s->memory->used += 16;
+    memcpy(data, &length, sizeof length);
+    s->seen->tensor[s->seen->tensors++] = (kvc_tensor){
+        .name = keep_name(s, "original.length"), .data = data, .dims = 1, .shape = {1}, .dtype = KVC_INT64};
+}
+
 static void hide(scene *s, const char *name) {
     kvc_tensor *place = find(s, name);
     cr_assert_not_null(place);
@@ -414,6 +431,128 @@ Test(judge, reset) {
     end(s);
 }
 
+Test(judge, save) {
+    static const char *const ops[] = {"pickle", "offload", "prefetch", "copy"};
+    static const unsigned char counter[2] = {1, 2};
+    static const unsigned char other[2] = {1, 3};
+    for (size_t at = 0; at < sizeof ops / sizeof ops[0]; at++) {
+        int copied = strcmp(ops[at], "copy") == 0;
+        for (int fault = 0; fault < 4; fault++) {
+            scene *s = full();
+            see(s, "append 3", "0 1 2");
+            s->seen->tensor[s->seen->tensors++] =
+                (kvc_tensor){.name = "counter", .data = counter, .dims = 1, .shape = {1}, .dtype = KVC_FLOAT16};
+            good(s);
+            see(s, ops[at], "0 1 2");
+            s->seen->tensor[s->seen->tensors++] = (kvc_tensor){
+                .name = "counter", .data = fault == 1 ? other : counter, .dims = 1, .shape = {1}, .dtype = KVC_FLOAT16};
+            if (copied) {
+                show_original(s, "0 1 2", 3);
+            }
+            if (fault == 0) {
+                good(s);
+            } else if (fault == 1) {
+                bad(s, KVC_SAVE, KVC_PLACE_OTHER, KVC_CHANGED, NONE);
+            } else if (fault == 2) {
+                show(s, "values", "0 1");
+                bad(s, KVC_SAVE, KVC_PLACE_STORED, KVC_SHORT, LAW(VALUES));
+            } else {
+                s->seen->outcome = 1;
+                s->seen->error_kind = "RuntimeError";
+                bad(s, KVC_REFUSE, KVC_PLACE_OUTCOME, KVC_REFUSED, LAW(SAVE));
+            }
+            end(s);
+        }
+    }
+}
+
+Test(judge, isolation) {
+    static const struct {
+        const char *content;
+        int64_t length;
+        kvc_deviation deviation;
+        int slot;
+    } at_once[] = {{"0 1", 3, KVC_SHORT, 0}, {"0 1 1", 3, KVC_WRONG_ORDER, 0}, {"0 1 2", 2, KVC_TOO_LOW, -1}, {"0 1 2", 4, KVC_TOO_HIGH, -1}};
+    scene *s;
+    for (size_t at = 0; at < sizeof at_once / sizeof at_once[0]; at++) {
+        s = full_with("append 3", "0 1 2");
+        see(s, "copy", "0 1 2");
+        show_original(s, at_once[at].content, at_once[at].length);
+        bad(s, KVC_ISOLATION, KVC_PLACE_ORIGINAL, at_once[at].deviation, NONE);
+        cr_expect_eq(s->failure.slot, at_once[at].slot);
+        end(s);
+    }
+    s = full_with("append 3", "0 1 2");
+    see(s, "copy", "0 1 2");
+    bad(s, KVC_ISOLATION, KVC_PLACE_ORIGINAL, KVC_MISSING, NONE);
+    end(s);
+    /* It stays as it was, whatever is done with the copy, and the next copy has an original of its own. */
+    s = full_with("append 3", "0 1 2");
+    see(s, "copy", "0 1 2");
+    show_original(s, "0 1 2", 3);
+    good(s);
+    see(s, "crop -1", "0 1");
+    show_original(s, "0 1 2", 3);
+    good(s);
+    see(s, "append 1", "0 1 3");
+    show_original(s, "0 1 2", 3);
+    good(s);
+    see(s, "copy", "0 1 3");
+    show_original(s, "0 1 3", 3);
+    good(s);
+    refuse(s, "crop 2", "ValueError", "0 1 3");
+    show_original(s, "0 1 3", 3);
+    good(s);
+    see(s, "append 1", "0 1 3 4");
+    show_original(s, "0 1 3", 3);
+    show(s, "original.values", "0 1 4");
+    bad(s, KVC_ISOLATION, KVC_PLACE_ORIGINAL, KVC_WRITTEN, NONE);
+    cr_expect_eq(s->failure.slot, 1);
+    end(s);
+    for (int refused = 0; refused < 2; refused++) {
+        s = full_with("append 3", "0 1 2");
+        see(s, "copy", "0 1 2");
+        show_original(s, "0 1 2", 3);
+        good(s);
+        if (refused) {
+            refuse(s, "crop 2", "ValueError", "0 1 2");
+        } else {
+            see(s, "crop -1", "0 1");
+        }
+        show_original(s, "0 1 2", 2);
+        bad(s, KVC_ISOLATION, KVC_PLACE_ORIGINAL, KVC_WRITTEN, NONE);
+        cr_expect_eq(s->failure.slot, -1);
+        end(s);
+    }
+}
+
+/* Static buffers that are made early are buffers already, with the size and the type that they will have. */
+Test(judge, early_buffers) {
+    tiny *subject = tiny_open(KEYS("fixed", ",\"static\":true"), RULE("overflow", "refuse"));
+    subject->params.capacity = 2;
+    for (int fault = 0; fault < 4; fault++) {
+        scene *s = begin(subject);
+        see(s, "initialize", fault == 1 ? "-" : "- -");
+        s->seen->length[0] = s->seen->position[0] = 0;
+        if (fault == 0) {
+            good(s);
+        } else if (fault == 1) {
+            bad(s, KVC_KEYS, KVC_PLACE_STORED, KVC_WRONG_SHAPE, NONE);
+        } else if (fault == 2) {
+            find(s, "keys")->dtype = KVC_FLOAT16;
+            bad(s, KVC_KEYS, KVC_PLACE_STORED, KVC_WRONG_DTYPE, NONE);
+        } else {
+            hide(s, "keys");
+            bad(s, KVC_KEYS, KVC_PLACE_STORED, KVC_MISSING, NONE);
+        }
+        kvc_judge_close(s->judge);
+        free(s->seen);
+        free(s->memory);
+        free(s);
+    }
+    tiny_close(subject);
+}
+
 Test(judge, batch) {
     tiny *subject = tiny_open(FULL, full_rules);
     static const char *const ops[] = {"reorder 1 0", "select 1 0", "repeat 1"};
@@ -615,6 +754,17 @@ Test(judge, address) {
     good(s);
     see(s, "append 1", "0 1");
     good(s);
+    /* A copy or a saved cache has buffers of its own, which then stay. */
+    cr_assert(kvc_judge_start(s->judge, &subject->plan, NULL));
+    see(s, "append 2", "0 1");
+    find(s, "keys")->address = 4096;
+    good(s);
+    see(s, "pickle", "0 1");
+    find(s, "keys")->address = 8192;
+    good(s);
+    see(s, "reorder 0", "0 1");
+    find(s, "keys")->address = 4096;
+    bad(s, KVC_ADDRESS, KVC_PLACE_ADDRESS, KVC_MOVED, NONE);
     end(s);
 }
 

@@ -85,6 +85,16 @@ static void walk_slot(tiny *subject, const line *lines, size_t count, int slot) 
     } while (0)
 #define WALK(subject, ...) WALK_SLOT(subject, 0, __VA_ARGS__)
 
+static void run_all(kvc_model *model, const char *const *ops) {
+    for (; *ops != NULL; ops++) {
+        kvc_op op = op_of(*ops);
+        kvc_expectation expectation;
+        kvc_model_expect(model, &op, &expectation);
+        cr_assert_not(expectation.unspecified, "%s", *ops);
+        cr_assert(kvc_model_commit(model, &op, &expectation, expectation.verdict == KVC_MUST_REFUSE));
+    }
+}
+
 Test(model, all) {
     tiny *s = tiny_open(KEYS("all", RETURNED("all")), RULE("crop_positive", "refuse"));
     WALK(s, {"crop -1", "do 0..0"}, {"crop 0", "do 0..0"}, {"crop 1", "refuse 0..0"}, {"append 3", "do 0..3 -> 0..3"},
@@ -108,9 +118,14 @@ Test(model, contracts_of_crop) {
     s = tiny_open(KEYS("all", ""), RULE("crop", "ignored"));
     WALK(s, {"append 3", "do 0..3"}, {"crop -1", "do free"}, {"append 1", "do free"}, {"reset", "do 0..0"}, {"append 1", "do 0..1"});
     tiny_close(s);
-    s = tiny_open(KEYS("all", ""), RULE("crop", "absent") "," RULE("record", "absent") "," RULE_JSON("batch_ops", "[\"reorder\"]"));
+    s = tiny_open(KEYS("all", ""), RULE("crop", "absent") "," RULE("record", "absent") "," RULE("offload", "absent") ","
+                  RULE("initialize", "absent") "," RULE("pickle", "absent") "," RULE_JSON("batch_ops", "[\"reorder\"]"));
     tiny_plan(s);
-    cr_expect_eq(s->plan.ops, 1u << KVC_APPEND | 1u << KVC_RESET | 1u << KVC_REORDER);
+    cr_expect_eq(s->plan.ops, 1u << KVC_APPEND | 1u << KVC_RESET | 1u << KVC_REORDER | 1u << KVC_COPY);
+    tiny_close(s);
+    s = tiny_open(KEYS("all", ""), RULE("copy", "absent"));
+    tiny_plan(s);
+    cr_expect_eq(s->plan.ops & (1u << KVC_COPY | 1u << KVC_PICKLE), 1u << KVC_PICKLE);
     tiny_close(s);
     s = tiny_open(KEYS("all", ""), RULE("crop_unused", "either"));
     WALK(s, {"crop -1", "either 0..0"}, {"crop 0", "either 0..0"}, {"append 0", "do 0..0"}, {"crop -1", "either 0..0"},
@@ -370,6 +385,56 @@ Test(model, never_used) {
     }
 }
 
+/* Ops that leave what is held as it is: after an offload an append needs a prefetch, which nothing but a prefetch is. */
+Test(model, keeping) {
+    tiny *s = tiny_open(KEYS("all", RETURNED("all")), RULE("crop_positive", "refuse"));
+    WALK(s, {"append 2", "do 0..2 -> 0..2"}, {"copy", "do 0..2"}, {"pickle", "do 0..2"}, {"prefetch", "do 0..2"}, {"offload", "do 0..2"},
+         {"append 1", "unspecified"}, {"crop -1", "do 0..1"}, {"copy", "do 0..1"}, {"append 1", "unspecified"}, {"reset", "do 0..0"},
+         {"append 1", "unspecified"}, {"offload", "do 0..0"}, {"prefetch", "do 0..0"}, {"append 1", "do 0..1 -> 0..1"});
+    tiny_close(s);
+    s = tiny_open(KEYS("all", RETURNED("all")), RULE("offload", "any"));
+    WALK(s, {"offload", "do 0..0"}, {"append 2", "do 0..2 -> 0..2"}, {"crop -1", "do 0..1"});
+    tiny_close(s);
+    /* Recording ends after a crop, also on a copy that was made between. */
+    s = window_of(4);
+    WALK(s, {"record 1", "do 0..0"}, {"append 6", "do 0..6 -> 0..6"}, {"copy", "do 0..6"}, {"record 0", "unspecified"},
+         {"crop -1", "do 2..5"}, {"copy", "do 2..5"}, {"pickle", "do 2..5"}, {"record 0", "do 2..5"});
+    tiny_close(s);
+}
+
+/* Memory is taken early on a cache with which nothing was done but to switch recording on. */
+Test(model, initialize) {
+    static const char *const spoilers[] = {"append 0", "append 1", "crop 0", "reset", "copy", "pickle", "offload", "prefetch",
+                                           "initialize", "reorder 0"};
+    tiny *s = tiny_open(KEYS("all", RETURNED("all")), RULE("crop_unused", "nothing"));
+    kvc_model model;
+    kvc_expectation expectation;
+    kvc_op op;
+    WALK(s, {"record 1", "do 0..0"}, {"initialize", "do 0..0"}, {"append 2", "do 0..2 -> 0..2"}, {"crop -3", "do 0..0"});
+    tiny_plan(s);
+    cr_assert(kvc_model_open(&model, &s->plan));
+    for (size_t at = 0; at < sizeof spoilers / sizeof spoilers[0]; at++) {
+        const char *const before[] = {spoilers[at], NULL};
+        kvc_model_start(&model, &s->plan, NULL);
+        run_all(&model, before);
+        op = op_of("initialize");
+        kvc_model_expect(&model, &op, &expectation);
+        cr_expect(expectation.unspecified, "%s", spoilers[at]);
+    }
+    /* It has memory: the rule for caches that were never used does not decide a crop any more. */
+    for (int early = 0; early < 2; early++) {
+        const char *const before[] = {early ? "initialize" : NULL, NULL};
+        kvc_model_start(&model, &s->plan, NULL);
+        run_all(&model, before);
+        op = op_of("crop -1");
+        kvc_model_expect(&model, &op, &expectation);
+        cr_expect_eq((int)expectation.verdict, KVC_DO);
+        cr_expect_eq(expectation.rule->name == KVC_CONTRACT_CROP_UNUSED, !early);
+    }
+    kvc_model_close(&model);
+    tiny_close(s);
+}
+
 /* The error that is documented is that of the rule that decides. */
 Test(model, rule_that_decides) {
     tiny *s = tiny_open(KEYS("window", ""), RULE_ERROR("crop_positive", "refuse", "ValueError") "," RULE_ERROR("unrecorded", "refuse", "RuntimeError"));
@@ -402,16 +467,6 @@ static void expect_row(const kvc_model *model, int row, const char *expected) {
                                  (int)kvc_model_token(model, at), origin);
     }
     cr_expect_str_eq(have, expected, "row %d: is \"%s\", expected \"%s\"", row, have, expected);
-}
-
-static void run_all(kvc_model *model, const char *const *ops) {
-    for (; *ops != NULL; ops++) {
-        kvc_op op = op_of(*ops);
-        kvc_expectation expectation;
-        kvc_model_expect(model, &op, &expectation);
-        cr_assert_not(expectation.unspecified, "%s", *ops);
-        cr_assert(kvc_model_commit(model, &op, &expectation, expectation.verdict == KVC_MUST_REFUSE));
-    }
 }
 
 Test(model, rows) {
@@ -700,6 +755,9 @@ Test(model, situations) {
         {{"append 1", "crop -1", NULL}, "crop -1", {1, 1, 0, KVC_ASK_OVER, 1}},
         {{"append 1", "crop -1", "append 1", NULL}, "crop -1", {2, 1, 0, KVC_ASK_ALL, 0}},
         {{"append 1", "reset", NULL}, "reset", {0, 1, 0, KVC_ASK_NOTHING, 0}},
+        {{"initialize", NULL}, "crop -1", {3, 1, 0, KVC_ASK_OVER, 0}},
+        {{"initialize", "reset", NULL}, "append 1", {0, 1, 0, KVC_ASK_NOTHING, 0}},
+        {{"append 2", "crop -1", "pickle", NULL}, "copy", {2, 1, 0, KVC_ASK_NOTHING, 1}},
     };
     s->params.window = 3;
     tiny_plan(s);

@@ -72,7 +72,8 @@ typedef struct tiny {
 static inline tiny *tiny_open(const char *views, const char *rules) {
     static const char spec_format[] =
         "{\"schema\":\"kvconform-spec/1\",\"subject\":\"s\",\"variant\":\"v\",\"title\":\"of a test\",\"claim\":true,"
-        "\"ops\":[\"append\",\"crop\",\"reset\",\"reorder\",\"select\",\"repeat\",\"record\"],"
+        "\"ops\":[\"append\",\"crop\",\"reset\",\"reorder\",\"select\",\"repeat\",\"record\",\"offload\",\"prefetch\",\"initialize\","
+        "\"copy\",\"pickle\"],"
         "\"params\":{\"batch\":[1,3],\"heads\":[1,2],\"key_dim\":[8,9],\"value_dim\":[8,10],\"index_dim\":[8,9],"
         "\"channels\":[8,9],\"window\":[1,9],\"capacity\":[1,9],\"kernel\":[1,9],\"states\":[1,2],\"block\":[2,4],\"keep\":[0,2],\"residual\":[1,9]},"
         "\"dtypes\":[\"float32\",\"float16\",\"bfloat16\",\"float64\"],\"views\":[%s]}";

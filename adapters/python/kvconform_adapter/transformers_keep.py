@@ -1,7 +1,7 @@
-"""Ops that leave what a cache holds as it is: offload, prefetch, early initialisation, deep copies, saving and restoring.
+"""Ops that leave what a cache holds as it is: offload, prefetch, early initialisation, copies, saving and restoring.
 
-A container of two halves is what models make of it: `update` is called on its halves, so they are what is offloaded, and
-the self-attention is initialised before the other half is put beside it (`integrations/executorch.py`).
+Where a container has two halves, models call `update` on each of them, so that is what is offloaded; and they initialise
+the self-attention before the other half is put beside it (`integrations/executorch.py`).
 """
 
 from __future__ import annotations
