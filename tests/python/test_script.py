@@ -186,7 +186,16 @@ CASES: dict[str, tuple[dict[str, Any], Any]] = {
         f"kept through {call}": (
             case(
                 "DynamicSlidingWindowLayer",
-                [["initialize"], ["record", 1], ["append", 6], ["copy"], ["crop", -1], ["offload"], ["prefetch"], ["pickle"]],
+                [
+                    ["initialize"],
+                    ["record", 1],
+                    ["append", 6],
+                    ["copy"],
+                    ["crop", -1],
+                    ["offload"],
+                    ["prefetch"],
+                    ["pickle"],
+                ],
                 state([5], keys=[[2, 3, 4]] * 2, values=[[2, 3, 4]] * 2),
                 params={"batch": 2, "value_dim": value_dim, "window": 4, "call": call},
             ),

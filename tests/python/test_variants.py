@@ -52,7 +52,8 @@ def test_every_op_is_answered(adapter: Adapter, variant: str, call: str) -> None
                 assert (step.error is not None) == (step.outcome == 1)
                 if op[0] != "crop":
                     assert step.claim is None
-                assert all(name.startswith(("layer", "input.", "earlier.", "original.")) for name in step.shapes) or layers == 1
+                named = ("layer", "input.", "earlier.", "original.")
+                assert layers == 1 or all(name.startswith(named) for name in step.shapes)
                 tokens += op[1] if op[0] == "append" else 0
             # The first append of a fresh cache works in every variant and style.
             if ops[0][0] == "append":

@@ -1,7 +1,7 @@
 """Ops that leave what a cache holds as it is: offload, prefetch, early initialisation, copies, saving and restoring.
 
-Where a container has two halves, models call `update` on each of them, so that is what is offloaded; and they initialise
-the self-attention before the other half is put beside it (`integrations/executorch.py`).
+Where a container has two halves, models call `update` on each of them, so that is what is offloaded; and they
+initialise the self-attention before the other half is put beside it (`integrations/executorch.py`).
 """
 
 from __future__ import annotations
