@@ -23,8 +23,10 @@ Test(catalogue, contract_of_a_version) {
     kvc_catalogue catalogue;
     int assumed = 0;
     read_shipped(&catalogue);
-    expect_contract(&catalogue, "4.57.6", NULL, 0);
-    expect_contract(&catalogue, "5.11.9", NULL, 0);
+    expect_contract(&catalogue, "4.56.2", NULL, 0);
+    expect_contract(&catalogue, "4.57.0", "transformers-4.57", 0);
+    expect_contract(&catalogue, "4.57.6", "transformers-4.57", 0);
+    expect_contract(&catalogue, "5.11.9", "transformers-4.57", 1);
     expect_contract(&catalogue, "5.12.0", "transformers-5.12", 0);
     expect_contract(&catalogue, "5.12.1", "transformers-5.12", 0);
     expect_contract(&catalogue, "5.13.0", "transformers-5.12", 0);

@@ -1,7 +1,7 @@
 """The cache classes of transformers as a table: how each is made, fed and read.
 
-What is written here holds for transformers 5.12 to 5.24; where versions differ, the signature of the class decides,
-never the version number. See docs/protocol.md for the names of the tensors.
+What is written here holds for transformers 4.57 and 5.12 to 5.24; where versions differ, the signature of the class
+decides, never the version number. See docs/protocol.md for the names of the tensors.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from kvconform_adapter.request import Params, RequestError
 from kvconform_adapter.transformers_quantised import Fetch
 
 CACHE_UTILS = "transformers.cache_utils"
+CONFIGURATION = "transformers.configuration_utils"
 MINIMAX = "transformers.models.minimax.modeling_minimax"
 MINIMAX_M3 = "transformers.models.minimax_m3_vl.modeling_minimax_m3_vl"
 UNLIMITED_OCR = "transformers.models.unlimited_ocr.modeling_unlimited_ocr"
@@ -204,6 +205,11 @@ def unavailable_variants() -> dict[str, str]:
     return found
 
 
+def takes_positions() -> bool:
+    """Whether models of this version say where new tokens go, as in 4.57; later ones leave that to the cache."""
+    return accepts(load_class(CACHE_UTILS, "DynamicLayer").update, "cache_kwargs")
+
+
 def block_settings(variant: Variant, params: Params) -> dict[str, Any]:
     """What the configuration of a layer with compressed blocks is made with."""
     rates = dict.fromkeys(("heavily_compressed_attention", variant.blocks), params.block)
@@ -221,13 +227,27 @@ def constructor_arguments(variant: Variant, params: Params, owner: Any) -> dict[
         return {"config": config(**block_settings(variant, params))}
     if variant.static:
         arguments["max_cache_len"] = params.capacity
-    if variant.sliding:
+    if variant.sliding and accepts(owner.__init__, "sliding_window"):
         arguments["sliding_window"] = params.window
+    elif variant.sliding:
+        # The sliding hybrid of 5.13 reads its window from a config.
+        arguments["config"] = load_class(CONFIGURATION, "PreTrainedConfig")(sliding_window=params.window)
     if variant.linear and accepts(owner.__init__, "number_of_states"):
         arguments["number_of_states"] = params.states
     elif variant.linear and params.states != 1:
         raise RequestError("at this version a linear layer has one state only")
     return arguments
+
+
+def spell_arguments(arguments: dict[str, Any]) -> str:
+    """The same as a program would have it."""
+    spelled = []
+    for name, value in arguments.items():
+        if type(value).__name__ == "PreTrainedConfig":
+            spelled.append(f"{name}=PreTrainedConfig(sliding_window={value.sliding_window})")
+        else:
+            spelled.append(f"{name}={value!r}")
+    return ", ".join(spelled)
 
 
 def chosen_parts(variant: Variant, params: Params, layers: bool) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from kvconform_adapter.transformers_caches import (
     find_variant,
     load_class,
     stored_tensors,
+    takes_positions,
 )
 from kvconform_adapter.transformers_containers import CONTAINERS, CROSS_TOKENS, Container, Recipe
 from kvconform_adapter.transformers_keep import keep_ops
@@ -152,6 +153,7 @@ class PlanMaker:
         self.keyword = params.call not in ("position", "container")
         self.deprecated = params.call.endswith("deprecated")
         self.cross = self.drafted = False
+        self.positioned = takes_positions()
         self.dtype = DTYPES[params.dtype]
 
     def table(self, kind: str, name: str, shape: tuple[int, ...], number: int = 0, heads: int | None = None) -> Table:
@@ -332,6 +334,8 @@ class PlanMaker:
 
     def attention_call(self, index: int, through: bool) -> Call:
         """`update` with keys and values."""
+        if self.positioned:
+            return self.positioned_call(index, through)
         if self.cross and self.keyword:
             return lambda session, given: session.target.self_attention_cache.update(
                 key_states=given[0], value_states=given[1], layer_idx=index
@@ -347,6 +351,20 @@ class PlanMaker:
         if self.keyword:
             return lambda session, given: session.target.update(key_states=given[0], value_states=given[1])
         return lambda session, given: session.target.update(given[0], given[1])
+
+    def positioned_call(self, index: int, through: bool) -> Call:
+        """`update` of a version whose models say where the tokens go: behind those that are held."""
+        places = (index,) if through else ()
+        words = {"layer_idx": index} if through else {}
+
+        def call(session: Session, given: Any) -> Any:
+            target = session.target.self_attention_cache if self.cross else session.target
+            options = {"cache_position": positions_ahead(target, given[0].shape[-2], places)}
+            if self.keyword:
+                return target.update(key_states=given[0], value_states=given[1], cache_kwargs=options, **words)
+            return target.update(given[0], given[1], *places, options)
+
+        return call
 
     def indexer_call(self, index: int, through: bool) -> Call:
         """`update_indexer` of a layer or of its container."""
@@ -384,6 +402,8 @@ class PlanMaker:
         """`get_mask_sizes` for a number of new tokens."""
         if self.drafted:
             return drafted_mask_reader(index, self.params.block, self.keyword)
+        if self.positioned:
+            return positioned_mask_reader((index,) if through else (), self.keyword)
         if through and self.keyword:
             return lambda session, count: session.target.get_mask_sizes(query_length=count, layer_idx=index)
         if through:
@@ -599,6 +619,25 @@ def cross_call(index: int, keyword: bool) -> Call:
         cache.is_updated[index] = True
 
     return call
+
+
+def positions_ahead(target: Any, count: int, places: tuple[int, ...]) -> Any:
+    """The positions of `count` new tokens of a layer, as models count them."""
+    length = int(target.get_seq_length(*places))
+    return torch.arange(length, length + count)
+
+
+def positioned_mask_reader(places: tuple[int, ...], keyword: bool) -> Callable[[Session, int], Any]:
+    """`get_mask_sizes` of a version that wants the positions of the new tokens."""
+    words = {"layer_idx": places[0]} if places else {}
+
+    def read(session: Session, count: int) -> Any:
+        positions = positions_ahead(session.target, count, places)
+        if keyword:
+            return session.target.get_mask_sizes(cache_position=positions, **words)
+        return session.target.get_mask_sizes(positions, *places)
+
+    return read
 
 
 def drafted_mask_reader(index: int, block: int, keyword: bool) -> Callable[[Session, int], Any]:

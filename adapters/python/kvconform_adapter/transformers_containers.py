@@ -15,12 +15,15 @@ from typing import Any
 from kvconform_adapter.request import Params, RequestError
 from kvconform_adapter.transformers_caches import (
     CACHE_UTILS,
+    CONFIGURATION,
+    VARIANTS,
     Variant,
     block_settings,
     constructor_arguments,
     find_variant,
     load_class,
     module_defines,
+    spell_arguments,
 )
 
 LAYERS_MAX = 8
@@ -158,8 +161,15 @@ def available_containers() -> list[str]:
         container.name
         for container in CONTAINERS.values()
         if module_defines(CACHE_UTILS, container.owner)
-        and (container.model == "" or module_defines(MODELS[container.model].module, MODELS[container.model].config))
+        and (container.model == "" or has_model(MODELS[container.model]))
     ]
+
+
+def has_model(model: Model) -> bool:
+    """Whether this version has the config and all layers that it may ask for: in 4.57 some models had own caches."""
+    return module_defines(model.module, model.config) and all(
+        word in VARIANTS and module_defines(VARIANTS[word].module, word) for word in model.types
+    )
 
 
 @dataclass(frozen=True)
@@ -176,7 +186,7 @@ class Call:
 
     def spell(self) -> str:
         """The call as a program would have it."""
-        return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in self.arguments.items())})"
+        return f"{self.name}({spell_arguments(self.arguments)})"
 
 
 class Recipe:
@@ -274,6 +284,8 @@ class Recipe:
         found: dict[str, set[str]] = {CACHE_UTILS: {self.container.owner}}
         for call in self.given + ([self.config] if self.config is not None else []):
             found.setdefault(call.module, set()).add(call.name)
+            if "config" in call.arguments:
+                found.setdefault(CONFIGURATION, set()).add("PreTrainedConfig")
         if self.container.cross:
             found[CACHE_UTILS].add("DynamicCache")
         return found

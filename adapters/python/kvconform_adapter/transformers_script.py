@@ -25,6 +25,7 @@ from kvconform_adapter.script_parts import (
 )
 from kvconform_adapter.transformers_blocks import Compressor, make_compressors
 from kvconform_adapter.transformers_caches import (
+    CONFIGURATION,
     DEEPSEEK_CONFIG,
     MINIMAX,
     MINIMAX_CACHE,
@@ -36,6 +37,8 @@ from kvconform_adapter.transformers_caches import (
     crop_keyword,
     find_variant,
     load_class,
+    spell_arguments,
+    takes_positions,
 )
 from kvconform_adapter.transformers_containers import CONTAINERS, CROSS_TOKENS, Recipe
 from kvconform_adapter.transformers_quantised import PACKAGES
@@ -162,6 +165,7 @@ class Writer:
         self.through = self.container or self.several or self.minimax
         self.target = "cache" if self.through else "layer"
         self.layers = "layers" if self.several else "cache.layers" if self.through else "[layer]"
+        self.positioned = takes_positions()
         self.ops = request.ops[: request.step + 1]
         self.rows = Rows(request.params.batch)
 
@@ -240,6 +244,8 @@ class Writer:
                 modules.setdefault(part.variant.module, set()).add(part.variant.name)
                 if part.variant.blocks:
                     modules[DEEPSEEK_CONFIG] = {"DeepseekV4Config"}
+                elif "config" in constructor_arguments(part.variant, self.params, part.owner):
+                    modules[CONFIGURATION] = {"PreTrainedConfig"}
             if self.through:
                 modules.setdefault("transformers.cache_utils", set()).add("Cache")
         kept = {name for name, _ in self.ops}
@@ -327,7 +333,7 @@ class Writer:
             made = f"{part.variant.name}(DeepseekV4Config({spelled}))"
         else:
             arguments = constructor_arguments(part.variant, self.params, part.owner)
-            made = f"{part.variant.name}({', '.join(f'{name}={value}' for name, value in arguments.items())})"
+            made = f"{part.variant.name}({spell_arguments(arguments)})"
         return [f"layer = {made}", *(["cache = Cache(layers=[layer])"] if self.container else [])]
 
     def make_observers(self) -> list[str]:
@@ -337,6 +343,9 @@ class Writer:
         for place, name in self.attention_places():
             lengths.append(f"int({self.target}.get_seq_length({place if self.through else ''}))")
             count = "query_length=count" if self.keyword else "count"
+            if self.positioned:
+                ahead = f"ahead(count{f', {place}' if self.through else ''})"
+                count = f"cache_position={ahead}" if self.keyword else ahead
             layer = (f", layer_idx={place}" if self.keyword else f", {place}") if self.through else ""
             masks.append(f"{json.dumps(name)}: {self.target}.get_mask_sizes({count}{layer})")
             positions.append(f"{self.target}.get_query_offset({place})")
@@ -367,11 +376,23 @@ class Writer:
             f"    return [{', '.join(lengths)}]",
             "",
             "",
+            *(self.counting() if self.positioned else []),
             "def masks(count):",
             '    """What each layer announces for `count` new tokens: the width of its keys and their offset."""',
             *(before if self.drafted else []),
             f"    return {{{', '.join(masks)}}}",
             *(announced if self.request.law == "POSITION" else []),
+        ]
+
+    def counting(self) -> list[str]:
+        """A function for versions whose models say where the tokens go."""
+        return [
+            f"def ahead(count{', place' if self.through else ''}):",
+            '    """The positions of `count` new tokens, behind those that are held."""',
+            f"    held = int({self.target}.get_seq_length({'place' if self.through else ''}))",
+            "    return torch.arange(held, held + count)",
+            "",
+            "",
         ]
 
     def attention_places(self) -> list[tuple[int, str]]:
@@ -515,6 +536,8 @@ class Writer:
                 ]
             return [f'    {cache}.early_initialization({rows}, {heads}, KEY_DIM, DTYPE, torch.device("cpu"))']
         arguments = f"key_states={keys}, value_states={values}" if self.keyword else f"{keys}, {values}"
+        if not accepts(load_class("transformers.cache_utils", "DynamicLayer").lazy_initialization, "value_states"):
+            arguments = keys
         if not self.through:
             return [f"    layer.lazy_initialization({arguments})"]
         return [
@@ -607,6 +630,12 @@ class Writer:
         def place_word(place: int) -> list[str]:
             return ([f"layer_idx={place}"] if self.keyword else [str(place)]) if self.through else []
 
+        def position_word(place: int) -> list[str]:
+            if not self.positioned:
+                return []
+            options = f'{{"cache_position": ahead({count}{f", {place}" if self.through else ""})}}'
+            return [f"cache_kwargs={options}" if self.keyword else options]
+
         attention = [("key_states", f"keys({given})"), ("value_states", f"values({given})")]
         if self.minimax:
             if self.uses("recurrent"):
@@ -614,7 +643,7 @@ class Writer:
                 state = watched(f"input.{number}.linear_cache", f"state({start + count - 1}, {rows})")
                 lines.append(f"    cache.set_linear_cache({word}{state})")
             if self.uses("attention"):
-                feed(["keys", "values"], "", "cache.update", attention, place_word(1))
+                feed(["keys", "values"], "", "cache.update", attention, place_word(1) + position_word(1))
             return lines
         for part in self.parts:
             owner = self.target if self.through else part.spelled
@@ -645,7 +674,8 @@ class Writer:
             if "attention" in part.parts:
                 both = [(word, f"keys({given})") for word, _ in attention] if part.variant.blocks else attention
                 store = "cache.self_attention_cache" if self.cross else owner
-                feed(["keys", "values"], part.prefix, f"{store}.update", both, place_word(part.place))
+                rest = place_word(part.place) + position_word(part.place)
+                feed(["keys", "values"], part.prefix, f"{store}.update", both, rest)
             for compressor in part.compressors:
                 passed = ", ".join(f"features({given}, {compressor.width})" for _ in range(2))
                 prefix = f', "{part.prefix}"' if part.prefix else ""

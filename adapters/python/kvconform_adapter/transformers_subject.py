@@ -339,10 +339,10 @@ class TransformersSubject:
         # Not inference mode: there torch does not count writes to tensors, see values.py.
         torch.set_grad_enabled(False)
         self.version = transformers.__version__
-        if not hasattr(cache_utils, "DynamicLayer") or int(self.version.split(".")[0]) < 5:
+        if not hasattr(getattr(cache_utils, "DynamicLayer", None), "lazy_initialization"):
             self.problem = (
-                f"transformers {self.version} is too old: this adapter knows 5.12 and newer; "
-                "choose another version with: python -m pip install 'transformers>=5.12'"
+                f"transformers {self.version} is too old: this adapter knows 4.57 and newer; "
+                "choose another version with: python -m pip install 'transformers>=4.57'"
             )
             return
         from kvconform_adapter.transformers_caches import (  # noqa: PLC0415
