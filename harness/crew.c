@@ -23,8 +23,7 @@ typedef struct member {
     int busy; /* the command it works on, 0 for none */
     uint64_t end; /* of its range */
     uint64_t tick;
-    int64_t tick_ms; /* when `tick` last changed */
-    int64_t tick_waited_ms; /* how long it had waited for a processor then */
+    kvc_standing standing; /* since `tick` last changed */
     int64_t look_ms; /* when its memory was last looked at */
     kvc_deviation death; /* how it was ended by us */
     int greeted;
@@ -115,8 +114,8 @@ static int give_order(member *self, kvc_command command, uint64_t start, uint64_
     self->busy = (int)command;
     self->end = end;
     self->tick = self->shared->tick;
-    self->tick_ms = self->look_ms = kvc_now_ms();
-    self->tick_waited_ms = kvc_waited_ms((int)self->pid);
+    self->look_ms = kvc_now_ms();
+    kvc_standing_begin(&self->standing, (int)self->pid);
     return send(self->socket, &order, sizeof order, MSG_NOSIGNAL) == (ssize_t)sizeof order;
 }
 
@@ -182,15 +181,14 @@ static void look_after(kvc_crew *crew, member *self)
     int64_t now = kvc_now_ms();
     int64_t limit = crew->hurry ? crew->options.stall_ms / 10 : crew->options.stall_ms;
 
-    if (self->shared->tick != self->tick) {
-        self->tick = self->shared->tick;
-        self->tick_ms = now;
-        self->tick_waited_ms = kvc_waited_ms((int)self->pid);
-    }
     if (crew->options.access.plugin == NULL)
         return;
-    if (now - self->tick_ms > limit && now - self->tick_ms - (kvc_waited_ms((int)self->pid) - self->tick_waited_ms) > limit)
+    if (self->shared->tick != self->tick) {
+        self->tick = self->shared->tick;
+        kvc_standing_begin(&self->standing, (int)self->pid);
+    } else if (kvc_standing_look(&self->standing, (int)self->pid) > limit) {
         self->death = KVC_HUNG;
+    }
     if (now - self->look_ms > 5 * LOOK_MS) {
         self->look_ms = now;
         if (crew->options.memory_limit > 0 && kvc_memory_use((int)self->pid) > crew->options.memory_limit)
@@ -254,6 +252,9 @@ static kvc_crew_result wait_for_any(kvc_crew *crew, int first, int last, int *wh
             *who = places[at];
             heard = hear(&crew->member[places[at]], &answer);
             *done = heard < 0 ? -1 : answer.done != 0;
+            /* It answered at the last moment, when it had been ended: the answer stands, and another goes on. */
+            if (heard > 0 && crew->member[places[at]].death != KVC_AS_EXPECTED)
+                end_member(&crew->member[places[at]]);
             return KVC_CREW_DONE;
         }
         for (int at = 0; at < count; at++)
@@ -280,12 +281,41 @@ static kvc_crew_result fail_with_text(member *self, kvc_error *error)
     return KVC_CREW_FAILED;
 }
 
-/* Makes sure that a worker is up, knows its subject and has the choice. */
+/* Gives the choice to a worker and waits until it was taken: nothing of the subject's runs then. */
+static kvc_crew_result give_choice(kvc_crew *crew, member *self, kvc_error *error)
+{
+    kvc_crew_result result;
+    int done;
+
+    self->shared->selection = crew->selection;
+    (void)give_order(self, KVC_COMMAND_CHOOSE, 0, 0);
+    result = wait_for(crew, self, &done, error);
+    if (result != KVC_CREW_DONE)
+        return result;
+    if (done < 0) {
+        end_member(self);
+        kvc_error_set(error, "a worker ended while it chose a variant");
+        return KVC_CREW_FAILED;
+    }
+    return done == 0 ? fail_with_text(self, error) : KVC_CREW_DONE;
+}
+
+/* Makes sure that a worker is up, knows its subject, has the choice and waits for an order. */
 static kvc_crew_result make_ready(kvc_crew *crew, member *self, kvc_error *error)
 {
     kvc_crew_result result;
     int done;
 
+    /* It started late and may still be choosing: its answer must not be taken for that of the next order. */
+    if (self->pid != 0 && self->greeted && self->busy) {
+        result = wait_for(crew, self, &done, error);
+        if (result != KVC_CREW_DONE)
+            return result;
+        if (done == 0)
+            return fail_with_text(self, error);
+        if (done < 0)
+            end_member(self);
+    }
     if (self->pid == 0) {
         if (!start_member(crew, self, error))
             return KVC_CREW_FAILED;
@@ -303,15 +333,8 @@ static kvc_crew_result make_ready(kvc_crew *crew, member *self, kvc_error *error
             return KVC_CREW_FAILED;
         }
         self->greeted = 1;
-        if (crew->chosen) {
-            self->shared->selection = crew->selection;
-            (void)give_order(self, KVC_COMMAND_CHOOSE, 0, 0);
-            result = wait_for(crew, self, &done, error);
-            if (result != KVC_CREW_DONE)
-                return result;
-            if (done <= 0)
-                return fail_with_text(self, error);
-        }
+        if (crew->chosen)
+            return give_choice(crew, self, error);
     }
     return KVC_CREW_DONE;
 }
@@ -349,25 +372,14 @@ kvc_crew_result kvc_crew_choose(kvc_crew *crew, const kvc_selection *selection, 
     for (int at = 0; at < crew->options.jobs; at++) {
         member *self = &crew->member[at];
         kvc_crew_result result;
-        int done;
         /* A worker that is still starting is given the choice when it is first needed. */
         if (!self->greeted && at > 0)
             continue;
         result = make_ready(crew, self, error);
+        if (result == KVC_CREW_DONE)
+            result = give_choice(crew, self, error);
         if (result != KVC_CREW_DONE)
             return result;
-        self->shared->selection = *selection;
-        (void)give_order(self, KVC_COMMAND_CHOOSE, 0, 0);
-        result = wait_for(crew, self, &done, error);
-        if (result != KVC_CREW_DONE)
-            return result;
-        if (done < 0) {
-            end_member(self);
-            kvc_error_set(error, "a worker ended while it chose a variant");
-            return KVC_CREW_FAILED;
-        }
-        if (done == 0)
-            return fail_with_text(self, error);
     }
     crew->chosen = 1;
     return KVC_CREW_DONE;
@@ -525,7 +537,9 @@ kvc_crew_result kvc_crew_range(kvc_crew *crew, uint64_t start, uint64_t end, con
             }
             continue;
         }
-        if (result == KVC_CREW_DONE && done < 0)
+        if (result == KVC_CREW_DONE && done < 0 && crew->member[who].busy != KVC_COMMAND_RANGE)
+            end_member(&crew->member[who]); /* it was still choosing: another is started when it is needed */
+        else if (result == KVC_CREW_DONE && done < 0)
             result = go_on_after_death(crew, &crew->member[who], exclusions, starts[who], error);
         else if (result == KVC_CREW_DONE && done == 0)
             result = fail_with_text(&crew->member[who], error);

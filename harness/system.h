@@ -9,10 +9,19 @@
 /* Resident bytes of a process, 0 for this one; 0 when it cannot be told. */
 uint64_t kvc_memory_use(int pid);
 /*
- * Milliseconds that a process could have run but had to wait for a processor, since it began; 0 when it cannot be told. What stands
- * still on a busy machine does not hang.
+ * For how long a process has stood still that was seen to do so at every look. What waits for a processor on a busy machine does not
+ * hang: while it waits nothing is counted, as far as that can be told. And who looks may have waited too: of the time between two looks
+ * at most a tenth of a second counts.
  */
-int64_t kvc_waited_ms(int pid);
+typedef struct kvc_standing {
+    int64_t looked_ms;
+    uint64_t ran;   /* nanoseconds on a processor at the last look */
+    uint64_t stood; /* nanoseconds */
+} kvc_standing;
+
+void kvc_standing_begin(kvc_standing *standing, int pid);
+/* Milliseconds since the beginning. */
+int64_t kvc_standing_look(kvc_standing *standing, int pid);
 /* This process ends when its parent does, also when that was killed. Does nothing where there is no way. */
 void kvc_die_with_parent(void);
 
