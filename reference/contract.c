@@ -50,6 +50,7 @@ static const struct {
     {"copy", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
     {"pickle", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
     {"position", {"length", "depth", NULL}, NULL, KVC_POSITION_LENGTH},
+    {"append_parts", {"one_by_one", "together", NULL}, NULL, KVC_PARTS_ONE_BY_ONE},
 };
 
 static int read_list_value(const cJSON *item, const char *name, kvc_contract_rule *rule, kvc_error *error)
@@ -251,7 +252,8 @@ static const kvc_contract_rule standard_rules[KVC_CONTRACT_RULES] = {
     STANDARD(KVC_CONTRACT_CHUNK),         STANDARD(KVC_CONTRACT_APPEND),
     STANDARD(KVC_CONTRACT_BLOCKS),        STANDARD(KVC_CONTRACT_OFFLOAD),
     STANDARD(KVC_CONTRACT_INITIALIZE),    STANDARD(KVC_CONTRACT_COPY),
-    STANDARD(KVC_CONTRACT_PICKLE),        STANDARD(KVC_CONTRACT_POSITION)};
+    STANDARD(KVC_CONTRACT_PICKLE),        STANDARD(KVC_CONTRACT_POSITION),
+    STANDARD(KVC_CONTRACT_APPEND_PARTS)};
 
 void kvc_rules_standard(kvc_rules *rules)
 {

@@ -348,6 +348,8 @@ int kvc_model_fed_before(const kvc_model *model, int slot, const kvc_expectation
 {
     const kvc_slot *place = &model->plan->slot[slot];
 
+    if (model->plan->rules.rule[KVC_CONTRACT_APPEND_PARTS]->value == KVC_PARTS_TOGETHER)
+        return 0;
     return place->layer < refused->layer ||
            (place->layer == refused->layer &&
             (place->view->rule == KVC_RULE_LAST || place->view->rule == KVC_RULE_FOLDED));

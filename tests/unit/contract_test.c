@@ -58,6 +58,7 @@ Test(contract, every_value) {
         {"returns", {"held_and_new", "held"}, {KVC_CONVOLUTION_HELD_AND_NEW, KVC_CONVOLUTION_HELD}},
         {"record", {"offered", "absent"}, {KVC_RECORD_OFFERED, KVC_RECORD_ABSENT}},
         {"returned_tensors", {"fresh", "live"}, {KVC_RETURNED_FRESH, KVC_RETURNED_LIVE}},
+        {"append_parts", {"one_by_one", "together"}, {KVC_PARTS_ONE_BY_ONE, KVC_PARTS_TOGETHER}},
         {"chunk", {"same", "unspecified"}, {KVC_CHUNK_SAME, KVC_CHUNK_UNSPECIFIED}},
     };
     for (size_t at = 0; at < sizeof table / sizeof table[0]; at++) {

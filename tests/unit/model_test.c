@@ -680,8 +680,11 @@ Test(model, layers) {
     kvc_catalogue_clear(&catalogue);
 }
 
-/* An append that a later layer refuses has been taken by those before: nothing is said of them until a reset. */
-Test(model, append_refused_half_way) {
+/*
+ * An append that a later layer refuses: when each is fed by a call of its own, those before have taken it, and nothing is said of
+ * them until a reset. When it is one call, nothing was taken.
+ */
+static void append_refused_half_way(unsigned parts) {
     kvc_catalogue catalogue;
     kvc_error error = {""};
     kvc_plan plan;
@@ -690,6 +693,8 @@ Test(model, append_refused_half_way) {
     kvc_expectation expectation;
     const kvc_op two = op_of("append 2");
     const kvc_op reset = op_of("reset");
+    const kvc_contract_rule rule = {.name = KVC_CONTRACT_APPEND_PARTS, .value = parts};
+    const int one_by_one = parts == KVC_PARTS_ONE_BY_ONE;
     char text[192];
     const kvc_spec *spec;
     read_shipped(&catalogue);
@@ -700,17 +705,18 @@ Test(model, append_refused_half_way) {
     cr_assert_lt(params.layers, spec->layers);
     cr_assert(kvc_plan_make(&catalogue, kvc_catalogue_contract_by_id(&catalogue, "builtin-1"), spec, "layers", &params, &plan,
                             &error), "%s", error.text);
+    plan.rules.rule[KVC_CONTRACT_APPEND_PARTS] = &rule;
     cr_assert(kvc_model_open(&model, &plan));
     perform(&model, "append 2", 0, text, sizeof text);
     kvc_model_expect(&model, &two, &expectation);
     cr_expect_eq((int)expectation.verdict, KVC_MUST_REFUSE);
     cr_expect_eq(expectation.layer, 1);
     for (int at = 0; at < plan.slots; at++)
-        cr_expect_eq(kvc_model_fed_before(&model, at, &expectation), plan.slot[at].layer == 0);
+        cr_expect_eq(kvc_model_fed_before(&model, at, &expectation), one_by_one && plan.slot[at].layer == 0);
     cr_assert(kvc_model_commit(&model, &two, &expectation, 1));
-    cr_expect_eq(model.torn, 1);
+    cr_expect_eq(model.torn, one_by_one);
     kvc_model_expect(&model, &two, &expectation);
-    cr_expect(expectation.unspecified);
+    cr_expect_eq(expectation.unspecified, one_by_one);
     kvc_model_expect(&model, &reset, &expectation);
     cr_expect_not(expectation.unspecified);
     cr_assert(kvc_model_commit(&model, &reset, &expectation, 0));
@@ -718,6 +724,10 @@ Test(model, append_refused_half_way) {
     cr_expect_not(expectation.unspecified);
     kvc_model_close(&model);
     kvc_catalogue_clear(&catalogue);
+}
+Test(model, append_refused_half_way) {
+    append_refused_half_way(KVC_PARTS_ONE_BY_ONE);
+    append_refused_half_way(KVC_PARTS_TOGETHER);
 }
 
 /* Layers of multi token prediction announce positions ahead of what they hold. */
