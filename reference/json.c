@@ -72,21 +72,23 @@ int kvc_json_parse(const char *text, size_t length, const char *name, cJSON **ou
 
 int kvc_file_read(const char *path, size_t limit, char **out, size_t *length, kvc_error *error)
 {
-    FILE *file = fopen(path, "rb");
+    int standard = strcmp(path, "-") == 0;
+    const char *name = standard ? "standard input" : path;
+    FILE *file = standard ? stdin : fopen(path, "rb");
     char *text = NULL;
     size_t used = 0;
     size_t room = 4096;
 
     *out = NULL;
     if (file == NULL) {
-        kvc_error_set(error, "%s: cannot be opened: %s", path, strerror(errno));
+        kvc_error_set(error, "%s: cannot be opened: %s", name, strerror(errno));
         return 0;
     }
     for (;;) {
         char *larger = realloc(text, room + 1);
         size_t got;
         if (larger == NULL) {
-            kvc_error_set(error, "%s: not enough memory to read it", path);
+            kvc_error_set(error, "%s: not enough memory to read it", name);
             break;
         }
         text = larger;
@@ -94,16 +96,17 @@ int kvc_file_read(const char *path, size_t limit, char **out, size_t *length, kv
         got = fread(text + used, 1, room - used, file);
         used += got;
         if (used > limit) {
-            kvc_error_set(error, "%s: larger than %zu bytes", path, limit);
+            kvc_error_set(error, "%s: larger than %zu bytes", name, limit);
             break;
         }
         if (got == 0) {
             if (ferror(file)) {
-                kvc_error_set(error, "%s: cannot be read: %s", path, errno != 0 ? strerror(errno) : "read error");
+                kvc_error_set(error, "%s: cannot be read: %s", name, errno != 0 ? strerror(errno) : "read error");
                 break;
             }
             text[used] = '\0';
-            (void)fclose(file);
+            if (!standard)
+                (void)fclose(file);
             *out = text;
             *length = used;
             return 1;
@@ -112,7 +115,8 @@ int kvc_file_read(const char *path, size_t limit, char **out, size_t *length, kv
             room *= 2;
     }
     free(text);
-    (void)fclose(file);
+    if (!standard)
+        (void)fclose(file);
     return 0;
 }
 

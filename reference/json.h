@@ -18,7 +18,7 @@ enum { KVC_JSON_DEPTH_MAX = 32 };
 int kvc_json_parse(const char *text, size_t length, const char *name, cJSON **out, kvc_error *error);
 /* Reads a file of at most `limit` bytes. */
 int kvc_json_read_file(const char *path, size_t limit, cJSON **out, kvc_error *error);
-/* Reads a file of at most `limit` bytes into a NUL-ended buffer that the caller frees. */
+/* Reads a file ("-": standard input) of at most `limit` bytes into a NUL-ended buffer that the caller frees. */
 int kvc_file_read(const char *path, size_t limit, char **out, size_t *length, kvc_error *error);
 
 /* Field `field` of `object` as text of less than `size` bytes without control characters. */

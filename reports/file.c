@@ -20,60 +20,6 @@ static int fail(char *error, size_t error_size, const char *path, const char *wh
     return -1;
 }
 
-int kvc_report_file_read(const char *path, size_t limit, char **bytes, size_t *size, char *error, size_t error_size)
-{
-    int standard = strcmp(path, "-") == 0;
-    const char *name = standard ? "standard input" : path;
-    int descriptor = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    char *data = NULL;
-    size_t length = 0;
-    size_t capacity = 0;
-    int result = -1;
-    *bytes = NULL;
-    *size = 0;
-    if (descriptor < 0) {
-        return fail(error, error_size, name, "open", errno);
-    }
-    for (;;) {
-        if (length == capacity) {
-            capacity = capacity > 0 ? capacity * 2 : 65536;
-            char *larger = realloc(data, capacity + 1);
-            if (larger == NULL) {
-                (void)fail(error, error_size, name, "read", ENOMEM);
-                goto cleanup;
-            }
-            data = larger;
-        }
-        ssize_t count = read(descriptor, data + length, capacity - length);
-        if (count < 0 && errno == EINTR) {
-            continue;
-        }
-        if (count < 0) {
-            (void)fail(error, error_size, name, "read", errno);
-            goto cleanup;
-        }
-        if (count == 0) {
-            break;
-        }
-        length += (size_t)count;
-        if (length > limit) {
-            (void)snprintf(error, error_size, "%s: larger than the limit of %zu bytes", name, limit);
-            goto cleanup;
-        }
-    }
-    data[length] = '\0';
-    *bytes = data;
-    *size = length;
-    data = NULL;
-    result = 0;
-cleanup:
-    free(data);
-    if (!standard) {
-        (void)close(descriptor);
-    }
-    return result;
-}
-
 /* Returns 0, or -1 with errno set. */
 static int write_all(int descriptor, const char *bytes, size_t size)
 {

@@ -1,5 +1,5 @@
 /*
- * Whole files, read within a bound and written so that a reader never sees half of one.
+ * Whole files, written so that a reader never sees half of one. They are read with kvc_file_read (reference/json.h).
  *
  * Both return 0, or -1 with one sentence in `error` that names the path and the system's reason.
  */
@@ -7,12 +7,6 @@
 #define KVC_REPORTS_FILE_H
 
 #include <stddef.h>
-
-/*
- * Reads all of `path` ("-": standard input), at most `limit` bytes. *bytes is a NUL-ended string of *size bytes that the
- * caller frees; NULL on failure.
- */
-int kvc_report_file_read(const char *path, size_t limit, char **bytes, size_t *size, char *error, size_t error_size);
 
 /*
  * Writes `path` ("-": standard output) in one step: a temporary file in the same folder is written, synced and renamed. A

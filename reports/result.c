@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reference/json.h"
 #include "reference/utf8.h"
 #include "reports/file.h"
 
@@ -116,8 +117,10 @@ static int read_file(const char *path, int unfinished, cJSON **out, char *error,
 {
     char *text = NULL;
     size_t size = 0;
+    kvc_error reason;
     *out = NULL;
-    if (kvc_report_file_read(path, KVC_RESULT_BYTES_MAX, &text, &size, error, error_size) != 0) {
+    if (!kvc_file_read(path, KVC_RESULT_BYTES_MAX, &text, &size, &reason)) {
+        (void)snprintf(error, error_size, "%s", reason.text);
         return -1;
     }
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
