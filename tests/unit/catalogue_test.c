@@ -33,7 +33,8 @@ Test(catalogue, contract_of_a_version) {
     expect_contract(&catalogue, "5.14.1", "transformers-5.14", 0);
     expect_contract(&catalogue, "5.15.1", "transformers-5.15", 0);
     expect_contract(&catalogue, "5.17.0", "transformers-5.17", 0);
-    expect_contract(&catalogue, "5.19.0", "transformers-5.18", 0);
+    expect_contract(&catalogue, "5.18.0", "transformers-5.18", 0);
+    expect_contract(&catalogue, "5.19.0", "transformers-5.19", 0);
     expect_contract(&catalogue, "5.21.3", "transformers-5.20", 0);
     expect_contract(&catalogue, "5.23.0", "transformers-5.22", 0);
     expect_contract(&catalogue, "5.24.0", "transformers-5.24", 0);
