@@ -81,6 +81,11 @@ def findings(document: Any, variant: str) -> list[Finding]:
     return [found for entry in document["runs"] if entry["variant"] == variant for found in entry["findings"]]
 
 
+def not_run(document: Any) -> set[str]:
+    """Variants whose packages are missing."""
+    return {entry["variant"] for entry in document["runs"] if entry["status"] == "not run"}
+
+
 def test_everything_ran(result: Any) -> None:
     version, document = result
     assert {entry["version"] for entry in document["runs"]} == {version}
@@ -113,7 +118,7 @@ def test_known_faults_are_found(result: Any) -> None:
     missing = []
     for name, case in corpus().items():
         law = case["expect"].get(version, "absent")
-        if law in ("conforms", "absent", "impossible"):
+        if law in ("conforms", "absent", "impossible") or case["variant"] in not_run(document):
             continue
         good = [
             found
@@ -128,11 +133,12 @@ def test_known_faults_are_found(result: Any) -> None:
 
 
 def test_the_corpus_shows_what_it_must(result: Any) -> None:
-    version, _ = result
+    version, document = result
     words = ["--target", f"transformers@{version}"] if LONG else ["--python", PYTHON]
-    status, text = run("replay", str(TOP / "cases" / "transformers"), *words)
+    possible = {name: case for name, case in corpus().items() if case["variant"] not in not_run(document)}
+    status, text = run("replay", *(str(TOP / "cases" / "transformers" / name) for name in possible), *words)
     assert status == 0, text
-    speaking = [case for case in corpus().values() if version in case["expect"]]
+    speaking = [case for case in possible.values() if version in case["expect"]]
     assert text.endswith(f"{len(speaking)} as expected, 0 not as expected\n"), text
 
 
