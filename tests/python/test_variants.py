@@ -15,8 +15,14 @@ VARIANTS = [
     "LinearAttentionAndStaticSlidingWindowAttentionLayer", "MiniMaxM3VLSparseCacheLayer",
     "MiniMaxM3VLSparseStaticCacheLayer", "MiniMaxCache", "DynamicCache", "DeepseekV4HCACache", "DeepseekV4CSACache",
     "DummyLayer", "UnlimitedOcrDynamicReferenceSlidingWindowLayer", "UnlimitedOcrStaticReferenceSlidingWindowLayer",
-    "QuantoQuantizedLayer", "HQQQuantizedLayer", "Fp8QuantizedLayer",
+    "QuantoQuantizedLayer", "HQQQuantizedLayer", "Fp8QuantizedLayer", "QuantizedCache", "QuantizedCache-hqq",
+    "QuantizedCache-fp8",
 ]  # fmt: skip
+QUANTISED_LAYERS = {
+    "QuantizedCache": "QuantoQuantizedLayer",
+    "QuantizedCache-hqq": "HQQQuantizedLayer",
+    "QuantizedCache-fp8": "Fp8QuantizedLayer",
+}
 CALLS = ["position", "keyword", "deprecated", "container", "container_keyword", "container_deprecated"]
 SEQUENCES: list[list[list[Any]]] = [
     [["append", 3], ["crop", -1], ["crop", -5], ["append", 1], ["crop", 0], ["crop", 2]],
@@ -42,7 +48,10 @@ def test_every_op_is_answered(adapter: Adapter, variant: str, call: str) -> None
     if variant.startswith("Static") and adapter.hello["version"].startswith("4."):
         # Buffers had one number of channels for both.
         params["value_dim"] = params["key_dim"]
-    if variant.endswith("QuantizedLayer"):
+    if variant.startswith("QuantizedCache"):
+        params["layers"] = "+".join([QUANTISED_LAYERS[variant]] * 2)
+        layers = 2
+    if "Quantized" in variant:
         params |= {"key_dim": 32, "value_dim": 64, "values": "two_levels"}
     for more in ({}, {"watch": 1, "dtype": "bfloat16", "layout": "strided"}):
         for ops, steps in zip(SEQUENCES, adapter.run(variant, {**params, **more}, *SEQUENCES), strict=True):
@@ -210,3 +219,24 @@ def test_a_prefix_and_its_window_are_one_buffer(adapter: Adapter) -> None:
     assert second.values("keys") == heads_tensor(0, [[(token, 0) for token in (0, 1, 2, 4, 5)]], 1, 8)
     assert first.addresses["keys"] == second.addresses["keys"] != 0
     assert second.values("prefill_length") == [3]
+
+
+@pytest.mark.parametrize("variant", QUANTISED_LAYERS)
+def test_a_container_quantises_as_its_layers_do(adapter: Adapter, variant: str) -> None:
+    layer = QUANTISED_LAYERS[variant]
+    if variant not in adapter.hello["variants"]:
+        # Both are missing, for the same reason, or this version has neither.
+        missing = adapter.hello.get("unavailable", {})
+        assert layer not in adapter.hello["variants"]
+        assert missing.get(variant) == missing.get(layer)
+        pytest.skip(f"transformers {adapter.hello['version']} has no {variant} here")
+    params = {**PARAMS, "key_dim": 32, "value_dim": 64, "values": "two_levels", "residual": 3}
+    params["parts"] = "attention" if layer == "Fp8QuantizedLayer" else "attention+nbits2+group32"
+    ops = [["append", 1], ["append", 2], ["reorder", [1, 0]], ["append", 1], ["append", 3]]
+    (alone,) = adapter.run(layer, params, ops)
+    (steps,) = adapter.run(variant, {**params, "layers": f"{layer}+{layer}"}, ops)
+    for step, one in zip(steps, alone, strict=True):
+        assert step.outcome == one.outcome == 0
+        assert step.lengths == one.lengths * 2
+        assert step.data == {f"layer{place}.{name}": data for place in range(2) for name, data in one.data.items()}
+        assert step.dtypes == {f"layer{place}.{name}": dtype for place in range(2) for name, dtype in one.dtypes.items()}

@@ -30,7 +30,7 @@ SCRIPTS_IN_SHORT = 6
 
 pytestmark = pytest.mark.skipif(not PYTHON, reason="KVCONFORM_PYTHON names no interpreter with transformers")
 
-QUANTISED = ("QuantoQuantizedLayer", "HQQQuantizedLayer")
+QUANTISED = ("QuantoQuantizedLayer", "HQQQuantizedLayer", "QuantizedCache", "QuantizedCache-hqq")
 
 Finding = dict[str, Any]
 

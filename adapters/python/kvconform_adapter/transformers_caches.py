@@ -216,11 +216,11 @@ def block_settings(variant: Variant, params: Params) -> dict[str, Any]:
     return {"sliding_window": params.window, "compress_rates": rates}
 
 
-def constructor_arguments(variant: Variant, params: Params, owner: Any) -> dict[str, Any]:
-    """What the class is made with."""
+def constructor_arguments(variant: Variant, params: Params, owner: Any, layers: bool = False) -> dict[str, Any]:
+    """What the class is made with. `layers`: as one of several."""
     arguments: dict[str, Any] = {}
     if variant.quantised:
-        parts = chosen_parts(variant, params, False)
+        parts = chosen_parts(variant, params, layers)
         return dict(transformers_quantised.arguments(variant.quantised, parts, params.residual))
     if variant.blocks:
         config = load_class(DEEPSEEK_CONFIG, "DeepseekV4Config")

@@ -25,6 +25,7 @@ from kvconform_adapter.transformers_caches import (
     module_defines,
     spell_arguments,
 )
+from kvconform_adapter.transformers_quantised import missing, prepare
 
 LAYERS_MAX = 8
 PLACEHOLDER = "DummyLayer"
@@ -71,6 +72,7 @@ class Model:
 
 
 FULL = {"DynamicLayer": "full_attention", "StaticLayer": "full_attention"}
+QUANTISED = dict.fromkeys(("QuantoQuantizedLayer", "HQQQuantizedLayer", "Fp8QuantizedLayer"), "full_attention")
 SLIDING = {"DynamicSlidingWindowLayer": "sliding_attention", "StaticSlidingWindowLayer": "sliding_attention"}
 
 MODELS = {
@@ -106,6 +108,8 @@ MODELS = {
             },
             registers=True,
         ),
+        # Full attention and nothing else, and no list of layers that would say so.
+        Model("llama", "LlamaConfig", QUANTISED, listed=False),
     )
 }
 """In the order in which they are tried for a container that names none."""
@@ -118,6 +122,7 @@ class Container:
     `owner`: its class. `given`: its layers are made one by one and handed over. `lazy`: it makes a layer when its first
     tokens come. Otherwise a config decides, that of `model` or of the first model that has such layers. `cross`: it
     has a cross-attention cache beside that of the self-attention. `static`: it is made with a maximal length.
+    `backend`: what quantises its layers, if anything does.
     """
 
     name: str
@@ -127,6 +132,7 @@ class Container:
     model: str = ""
     cross: bool = False
     static: bool = False
+    backend: str = ""
 
     @property
     def old_word(self) -> str:
@@ -147,6 +153,10 @@ CONTAINERS = {
         Container("DynamicCache-minimax_m3_vl", "DynamicCache", model="minimax_m3_vl"),
         Container("DynamicCache-deepseek_v4", "DynamicCache", model="deepseek_v4"),
         Container("StaticCache", "StaticCache", static=True),
+        # The backend that `generate` takes where none is named.
+        Container("QuantizedCache", "QuantizedCache", backend="quanto"),
+        Container("QuantizedCache-hqq", "QuantizedCache", backend="hqq"),
+        Container("QuantizedCache-fp8", "QuantizedCache", backend="fp8"),
         Container("EncoderDecoderCache", "EncoderDecoderCache", cross=True),
         Container("MtpCache", "MtpCache"),
         Container("DFlashCache", "DFlashCache"),
@@ -162,6 +172,7 @@ def available_containers() -> list[str]:
         for container in CONTAINERS.values()
         if module_defines(CACHE_UTILS, container.owner)
         and (container.model == "" or has_model(MODELS[container.model]))
+        and (container.backend == "" or module_defines(CACHE_UTILS, quantised_layer(container.backend)))
     ]
 
 
@@ -170,6 +181,17 @@ def has_model(model: Model) -> bool:
     return module_defines(model.module, model.config) and all(
         word in VARIANTS and module_defines(VARIANTS[word].module, word) for word in model.types
     )
+
+
+def unavailable_containers() -> dict[str, str]:
+    """The containers that need a package which is not there, with the reason."""
+    reasons = {name: missing(CONTAINERS[name].backend) for name in available_containers()}
+    return {name: reason for name, reason in reasons.items() if reason}
+
+
+def quantised_layer(backend: str) -> str:
+    """The class of layers that a backend has."""
+    return next(variant.name for variant in VARIANTS.values() if variant.quantised == backend)
 
 
 @dataclass(frozen=True)
@@ -199,7 +221,8 @@ class Recipe:
         self.container = container
         self.variants: list[Variant] = [find_variant(word) for word in words]
         self.owner = load_class(CACHE_UTILS, container.owner)
-        self.capacity = params.capacity
+        self.settings: dict[str, Any] = {}
+        """What the container is told besides its config."""
         self.given: list[Call] = []
         self.config: Call | None = None
         self.registers = ""
@@ -208,6 +231,13 @@ class Recipe:
                 arguments = constructor_arguments(variant, params, load_class(variant.module, variant.name))
                 self.given.append(Call(variant.module, variant.name, dict(arguments)))
         elif not container.lazy:
+            if container.static:
+                self.settings = {"max_cache_len": params.capacity}
+            elif container.backend:
+                prepare(container.backend)
+                layer = self.variants[0]
+                made = constructor_arguments(layer, params, load_class(layer.module, layer.name), layers=True)
+                self.settings = {"backend": container.backend, **made}
             model = self.find_model(words)
             self.config = Call(model.module, model.config, self.config_arguments(model, words, params))
             if model.registers:
@@ -251,19 +281,15 @@ class Recipe:
             return lambda: owner(layers=[maker(**arguments) for maker, arguments in makers])
         if config is None:
             return owner
-        if self.container.static:
-            capacity = self.capacity
-            found = owner(config=config, max_cache_len=capacity)
-            self.check(found.layers)
-            return lambda: owner(config=config, max_cache_len=capacity)
         if self.container.cross:
             half = load_class(CACHE_UTILS, "DynamicCache")
             self.check(half(config=config).layers)
             if self.slides():
                 return lambda: owner(half(config=config), half())
             return lambda: owner(half(config=config), half(config=config))
-        self.check(owner(config=config).layers)
-        return lambda: owner(config=config)
+        settings = self.settings
+        self.check(owner(config=config, **settings).layers)
+        return lambda: owner(config=config, **settings)
 
     def slides(self) -> bool:
         """Whether any layer has a window. Models make the cache of a cross-attention without a config then."""
@@ -300,8 +326,6 @@ class Recipe:
         if self.config is None:
             return [*lines, f"cache = {owner}()", "layers = cache.layers"]
         lines.append(f"config = {self.config.spell()}")
-        if self.container.static:
-            return [*lines, f"cache = {owner}(config=config, max_cache_len={self.capacity})", "layers = cache.layers"]
         if self.container.cross:
             other = "" if self.slides() else "config=config"
             return [
@@ -310,4 +334,5 @@ class Recipe:
                 "layers = cache.self_attention_cache.layers",
                 "cross = cache.cross_attention_cache.layers",
             ]
-        return [*lines, f"cache = {owner}(config=config)", "layers = cache.layers"]
+        told = "".join(f", {name}={value!r}" for name, value in self.settings.items())
+        return [*lines, f"cache = {owner}(config=config{told})", "layers = cache.layers"]

@@ -287,7 +287,8 @@ class Writer:
             wanted.append("declare")
         if self.params.layout == "strided":
             wanted[0] = "spread_apart"
-        packages = [PACKAGES[part.variant.quantised] for part in self.parts if part.variant.quantised in PACKAGES]
+        backends = dict.fromkeys(part.variant.quantised for part in self.parts)
+        packages = [PACKAGES[backend] for backend in backends if backend in PACKAGES]
         helpers = "\n\n".join(HELPERS[name] for name in wanted)
         used = [
             f"{name} = {size}"
@@ -415,7 +416,7 @@ class Writer:
             if "attention" in part.parts:
                 found += [(f"{part.prefix}{name}", self.held(part, name)) for name in ("keys", "values")]
             if part.variant.quantised in PACKAGES:
-                found += [(f"residual_{name}", f"{part.spelled}.{name}") for name in ("keys", "values")]
+                found += [(f"{part.prefix}residual_{name}", f"{part.spelled}.{name}") for name in ("keys", "values")]
             if "index" in part.parts:
                 found.append((part.prefix + part.variant.index, f"{part.spelled}.{part.variant.index}"))
             for compressor in part.compressors:

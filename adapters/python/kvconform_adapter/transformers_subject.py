@@ -350,11 +350,14 @@ class TransformersSubject:
             class_locations,
             unavailable_variants,
         )
-        from kvconform_adapter.transformers_containers import available_containers  # noqa: PLC0415
+        from kvconform_adapter.transformers_containers import (  # noqa: PLC0415
+            available_containers,
+            unavailable_containers,
+        )
         from kvconform_adapter.values import TablePool  # noqa: PLC0415
 
         self.pool = TablePool()
-        self.unavailable = unavailable_variants()
+        self.unavailable = unavailable_variants() | unavailable_containers()
         names = available_variants() + available_containers()
         self.variants = [name for name in names if name not in self.unavailable]
         self.locations = class_locations(self.variants)
