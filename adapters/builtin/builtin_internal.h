@@ -102,7 +102,10 @@ int kvc_store_prepare_rows(kvc_store *store, const uint8_t *rows, int32_t count)
 void kvc_store_commit_rows(kvc_store *store);
 /* Forgets what was prepared. */
 void kvc_store_abandon_rows(kvc_store *store);
-/* Makes `out` a store of its own with the same contents. Returns 0, or -1 when memory is short; it can be closed after both. */
+/*
+ * Makes `out`, which is zeroed or a store that is no longer needed, one of its own with the same contents. Returns 0, or -1 when memory
+ * is short; it can be closed after both.
+ */
 int kvc_store_duplicate(kvc_store *out, const kvc_store *from);
 /* Gives the store a new buffer with the same contents. */
 void kvc_store_move(kvc_store *store);
@@ -371,6 +374,8 @@ typedef struct kvc_builtin_original {
 const kvc_refusal *kvc_builtin_keep(kvc_cache *cache, const kvc_op *op);
 /* Shows the cache that was copied last, if there is one. Returns 0, or -1 when memory is short. */
 int kvc_builtin_show_original(kvc_cache *cache, kvc_observation *out);
+/* Puts all originals aside: their memory serves the next that is copied. */
+void kvc_builtin_renew_originals(kvc_cache *cache);
 void kvc_builtin_close_originals(kvc_cache *cache);
 
 struct kvc_cache {
@@ -385,6 +390,7 @@ struct kvc_cache {
     kvc_inputs_kept *inputs; /* owned */
     void *leaked; /* list of what one fault takes */
     kvc_builtin_original *original; /* list, the last one first */
+    kvc_builtin_original *aside;    /* list of those that are no longer needed */
     kvc_builtin_layer layer[];
 };
 

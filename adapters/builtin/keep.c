@@ -4,21 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* `out` is zeroed, or was a layer of this cache before: it keeps its memory, and can be closed whatever comes of it. */
 static int duplicate_layer(kvc_builtin_layer *out, const kvc_builtin_layer *from) {
     int failed = 0;
-    *out = *from;
-    out->open_tokens = NULL;
-    /* Every store becomes one of its own before anything can fail, so that the layer can be closed. */
-    for (int i = 0; i < KVC_LAYER_PARTS_MAX; i++) {
-        memset(&out->part[i].store, 0, sizeof out->part[i].store);
-        out->part[i].returned = NULL;
-    }
+    int32_t *open_tokens = out->open_tokens;
+    kvc_store store[KVC_LAYER_PARTS_MAX];
     for (int i = 0; i < from->info->parts; i++) {
+        store[i] = out->part[i].store;
+    }
+    *out = *from;
+    out->open_tokens = open_tokens;
+    for (int i = 0; i < from->info->parts; i++) {
+        out->part[i].store = store[i];
+        out->part[i].returned = NULL;
         failed |= kvc_store_duplicate(&out->part[i].store, &from->part[i].store) != 0;
     }
     if (from->open_tokens != NULL) {
         size_t size = ((size_t)from->params->block + 1) * sizeof *from->open_tokens;
-        out->open_tokens = malloc(size);
+        if (out->open_tokens == NULL) {
+            out->open_tokens = malloc(size);
+        }
         if (out->open_tokens == NULL) {
             return -1;
         }
@@ -68,19 +73,29 @@ static void spoil_copy(kvc_builtin_layer *copy, kvc_builtin_layer *original) {
     copy->recording &= copy->fault != KVC_FAULT_COPY_LOSES_RECORDING;
 }
 
+static void put_aside(kvc_cache *cache, kvc_builtin_original *original) {
+    original->next = cache->aside;
+    cache->aside = original;
+}
+
 /* The cache becomes a duplicate of itself; what it was is the original. */
 static kvc_builtin_original *duplicate(kvc_cache *cache) {
-    kvc_builtin_original *out = calloc(1, sizeof *out + (size_t)cache->layers * sizeof out->layer[0]);
-    int failed = out == NULL;
-    for (int32_t i = 0; !failed && i < cache->layers; i++) {
-        out->layers++;
-        failed = duplicate_layer(&out->layer[i], &cache->layer[i]) != 0;
+    kvc_builtin_original *out = cache->aside;
+    int failed = 0;
+    if (out == NULL) {
+        out = calloc(1, sizeof *out + (size_t)cache->layers * sizeof out->layer[0]);
+        if (out == NULL) {
+            return NULL;
+        }
+        out->layers = cache->layers;
+    } else {
+        cache->aside = out->next;
+    }
+    for (int32_t i = 0; i < cache->layers; i++) {
+        failed |= duplicate_layer(&out->layer[i], &cache->layer[i]) != 0;
     }
     if (failed) {
-        for (int32_t i = 0; out != NULL && i < out->layers; i++) {
-            kvc_builtin_layer_close(&out->layer[i]);
-        }
-        free(out);
+        put_aside(cache, out);
         return NULL;
     }
     for (int32_t i = 0; i < cache->layers; i++) {
@@ -118,7 +133,7 @@ static const kvc_refusal *restore_cache(kvc_cache *cache) {
     if (original == NULL) {
         return &kvc_refusal_memory;
     }
-    close_original(original);
+    put_aside(cache, original);
     for (int32_t i = 0; i < cache->layers; i++) {
         if (cache->fault == KVC_FAULT_PICKLE_LOSES_COUNT) {
             cache->layer[i].length = 0;
@@ -195,10 +210,19 @@ int kvc_builtin_show_original(kvc_cache *cache, kvc_observation *out) {
     return failed ? -1 : 0;
 }
 
-void kvc_builtin_close_originals(kvc_cache *cache) {
+void kvc_builtin_renew_originals(kvc_cache *cache) {
     while (cache->original != NULL) {
         kvc_builtin_original *original = cache->original;
         cache->original = original->next;
+        put_aside(cache, original);
+    }
+}
+
+void kvc_builtin_close_originals(kvc_cache *cache) {
+    kvc_builtin_renew_originals(cache);
+    while (cache->aside != NULL) {
+        kvc_builtin_original *original = cache->aside;
+        cache->aside = original->next;
         close_original(original);
     }
 }

@@ -96,7 +96,7 @@ static int renew_cache(kvc_cache *cache) {
     cache->appends = 0;
     cache->zeros = 0;
     kvc_watch_renew(&cache->watch);
-    kvc_builtin_close_originals(cache);
+    kvc_builtin_renew_originals(cache);
     free_leaked(cache);
     return 1;
 }

@@ -81,14 +81,18 @@ int kvc_store_renew(kvc_store *store) {
 
 int kvc_store_duplicate(kvc_store *out, const kvc_store *from) {
     size_t size = lanes(from) * (size_t)from->capacity * from->cell;
+    return_borrowed(out);
+    kvc_store before = *out;
     *out = *from;
-    out->data = out->spare = NULL;
-    out->data_room = out->spare_room = 0;
+    out->data = before.data;
+    out->data_room = before.data_room;
+    out->spare = before.spare;
+    out->spare_room = before.spare_room;
     out->spare_rows = 0;
     out->borrowed = 0;
     for (int which = 0; which < KVC_LANES_SHOWN; which++) {
-        out->shown[which] = NULL;
-        out->shown_room[which] = 0;
+        out->shown[which] = before.shown[which];
+        out->shown_room[which] = before.shown_room[which];
     }
     if (enough(&out->data, &out->data_room, size) == NULL) {
         return -1;
