@@ -132,6 +132,7 @@ Test(check, residual) {
     expect_all(s, three_of_five, 0, "0 1 2", KVC_LONG);
     expect_all(s, three_of_five, 0, "0 1", KVC_WRONG_ORDER);
     expect_all(s, three_of_five, 0, "2 3", KVC_STALE);
+    tiny_close(s);
 }
 
 Test(check, one_row_and_one_head) {
