@@ -273,7 +273,7 @@ static int is_one_variant(const kvc_target *target, const char *const *variants)
  * Asks the subject for all of its cache classes and writes down those that nothing covers. *uncovered becomes their list, NULL when
  * there is nothing to say. Returns 0 with the complaint written when the exemptions are wrong.
  */
-static int survey(running *self, kvc_crew *crew, const kvc_target *target, const kvc_record_run *run,
+static int survey(running *self, kvc_crew *crew, const kvc_target *target, const kvc_record_run *run, const cJSON *hello,
                   const char *const *variants, cJSON **uncovered)
 {
     cJSON *classes = NULL;
@@ -289,6 +289,11 @@ static int survey(running *self, kvc_crew *crew, const kvc_target *target, const
         *uncovered = kvc_uncovered_find(self->session->catalogue, run->subject, run->version, run->assumed, classes, variants,
                                         &error);
         good = *uncovered != NULL;
+        /* What is known and cannot be run here is said with its reason. */
+        for (int at = cJSON_GetArraySize(*uncovered) - 1; at >= 0; at--) {
+            if (kvc_hello_unavailable(hello, cJSON_GetArrayItem(*uncovered, at)->valuestring) != NULL)
+                cJSON_DeleteItemFromArray(*uncovered, at);
+        }
         if (!good) {
             kvc_progress_clear(&self->progress);
             kvc_complain(error.text);
@@ -354,7 +359,7 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
             self->progress.total += sequences_of(
                 session->options, kvc_catalogue_spec(session->catalogue, run.subject, variants[at]));
     }
-    if (!survey(self, crew, target, &run, variants, &uncovered))
+    if (!survey(self, crew, target, &run, hello, variants, &uncovered))
         return KVC_EXIT_USAGE;
     matched = add_uncovered(self, target, &run, uncovered) > 0;
     /* What the contracts know and this version lacks. */
