@@ -16,6 +16,17 @@ export PYTHONDONTWRITEBYTECODE=1
 env KVCONFORM_CACHE="$PWD/file" kvconform run transformers@5.24.0 2>complaints || echo "exit $?"
 [ -s complaints ] || fail 'the maker of environments said nothing'
 try kvconform run 'transformers@5.24.0;x:*' --budget 10
+# A variant whose package is missing: it alone is not run, with the reason, and the others are. Without it the exit status is 0.
+lacking="python3 $KVC_TOP/tests/adapters/without_a_package.py"
+for words in "$lacking" "$lacking nothing"; do
+  for variant in full window '[fw]*[lw]'; do
+    status=0
+    kvconform run "exec:$words" --variant "$variant" --budget 10 --jobs 1 --json lacking.json >output 2>&1 || status=$?
+    echo "${words#"$lacking"} $variant: exit $status"
+    cat output
+    grep '"reason"' lacking.json || :
+  done
+done
 # An interpreter that is none, and one without the subject.
 printf '#!/bin/sh\nexit 9\n' >python && chmod +x python
 try kvconform run transformers --python ./python
