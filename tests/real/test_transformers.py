@@ -1,12 +1,4 @@
-"""Real caches of transformers under the built program: what is known to be wrong is found, what is intended is not.
-
-Settings, from the environment:
-
-KVCONFORM          the program (default: build/bin/kvconform of the source tree)
-KVCONFORM_PYTHON   an interpreter that has transformers 5.24.0; without it all of this is skipped
-KVCONFORM_LONG     1: all versions of `VERSIONS`, each in an environment of its own, at the default budget, and
-                   every stand-alone program of every finding
-"""
+"""Real caches of transformers under the built program: what is known to be wrong is found, what is intended is not."""
 
 from __future__ import annotations
 
@@ -18,17 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from program import HERE, LONG, NO_PYTHON, PROGRAM, PYTHON, TOP, VERSIONS, corpus, interpreter, outcomes, plain, run
 
-HERE = Path(__file__).resolve().parent
-TOP = HERE.parent.parent
-PROGRAM = os.environ.get("KVCONFORM", str(TOP / "build" / "bin" / "kvconform"))
-PYTHON = os.environ.get("KVCONFORM_PYTHON", "")
-LONG = os.environ.get("KVCONFORM_LONG") == "1"
-VERSIONS = ("5.12.1", "5.14.1", "5.15.1", "5.24.0") if LONG else ("5.24.0",)
 BUDGET = ["--budget", "20000" if LONG else "7000"]
-SCRIPTS_IN_SHORT = 6
+SEPARATE = 10 if LONG else 6
+"""Stand-alone programs that are started as a user starts them, each in an interpreter of its own."""
 
-pytestmark = pytest.mark.skipif(not PYTHON, reason="KVCONFORM_PYTHON names no interpreter with transformers")
+pytestmark = pytest.mark.skipif(not PYTHON, reason=NO_PYTHON)
 
 QUANTISED = ("QuantoQuantizedLayer", "HQQQuantizedLayer", "QuantizedCache", "QuantizedCache-hqq")
 
@@ -45,24 +33,9 @@ def size(ops: list[list[Any]]) -> tuple[int, int]:
     return len(ops), sum(map(weight, ops))
 
 
-def corpus() -> dict[str, Any]:
-    """The cases that the project keeps, by file name."""
-    files = sorted((TOP / "cases" / "transformers").glob("*.json"))
-    assert files
-    return {file.name: json.loads(file.read_text()) for file in files}
-
-
 def target(version: str) -> list[str]:
     """The words of the command line that choose a version."""
     return [f"transformers@{version}"] if LONG else ["transformers", "--python", PYTHON]
-
-
-def run(*words: str) -> tuple[int, str]:
-    """Runs the program; gives its exit status and standard output."""
-    environment = dict(os.environ, KVCONFORM_DATA=str(TOP), NO_COLOR="1")
-    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, env=environment, check=False)
-    assert done.returncode in (0, 1), done.stderr[-2000:]
-    return done.returncode, done.stdout
 
 
 @pytest.fixture(scope="session", params=VERSIONS)
@@ -174,26 +147,27 @@ def test_findings_are_whole(result: Any) -> None:
             assert found["basis"] in ("documented", "inferred")
 
 
+def wrong(status: int, printed: str) -> bool:
+    """Whether a stand-alone program did not do what it is for: say that the fault shows."""
+    return status != 1 or "Traceback" in printed or "THE FAULT SHOWS" not in printed
+
+
 def test_scripts_show_the_fault(result: Any, tmp_path: Path) -> None:
     version, document = result
     found = [finding for entry in document["runs"] for finding in entry.get("findings", [])]
-    if not LONG:
-        found = found[:: max(1, len(found) // SCRIPTS_IN_SHORT)]
-    python = PYTHON
-    if LONG:
-        program = TOP / "adapters" / "environment" / "kvconform_environment.py"
-        made = subprocess.run(
-            ["python3", str(program), "transformers", version], capture_output=True, text=True, check=True
-        )
-        python = made.stdout.strip()
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    scripts = {finding["id"]: finding["script"] for finding in found}
+    assert len(scripts) == len(found)
     silent = []
-    for finding in found:
-        script = tmp_path / "script.py"
-        script.write_text(finding["script"])
-        done = subprocess.run([python, str(script)], capture_output=True, text=True, env=environment, check=False)
-        if done.returncode != 1 or "Traceback" in done.stderr:
-            silent.append((finding["title"], done.returncode, done.stderr[-300:]))
+    for name in list(scripts)[:: max(1, len(scripts) // SEPARATE)]:
+        (tmp_path / "script.py").write_text(scripts[name])
+        words = [interpreter(version), "script.py"]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=plain(), check=False)
+        if wrong(done.returncode, done.stdout + done.stderr):
+            silent.append((name, done.returncode, done.stderr[-300:]))
+    if LONG:
+        for name, (status, printed) in outcomes(version, scripts, tmp_path / "scripts").items():
+            if wrong(status, printed):
+                silent.append((name, status, printed[-300:]))
     assert silent == []
 
 
