@@ -6,6 +6,7 @@
 
 #include "harness/case.h"
 #include "harness/detail.h"
+#include "harness/record.h"
 #include "harness/system.h"
 
 enum { FLAKY_RUNS = 3, DEATHS_MAX = 20 };
@@ -250,10 +251,11 @@ static char *script_request(const kvc_bench *bench, const kvc_finding *finding)
         cJSON_AddItemToObject(json, "ops", kvc_ops_print(finding->sequence.op, finding->sequence.count));
         cJSON_AddNumberToObject(json, "step", finding->failure.step);
         cJSON_AddStringToObject(json, "law", kvc_law_name(finding->law));
-        cJSON_AddStringToObject(json, "judged", kvc_law_name((kvc_law)finding->failure.law));
         cJSON_AddStringToObject(json, "id", finding->id);
         cJSON_AddItemToObject(json, "title", cJSON_DetachItemFromObject(detail, "title"));
         cJSON_AddItemToObject(json, "expected", cJSON_DetachItemFromObject(detail, "expected"));
+        kvc_record_rule(json, bench, finding);
+        cJSON_DeleteItemFromObjectCaseSensitive(json, "rule");
         text = cJSON_PrintUnformatted(json);
     }
     cJSON_Delete(json);

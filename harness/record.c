@@ -138,8 +138,7 @@ static const kvc_contract_rule *rule_of_storing(const kvc_plan *plan, const kvc_
     }
 }
 
-/* The rule that decides, by name, for the layer and kind of cache that failed. */
-static void add_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *finding)
+void kvc_record_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *finding)
 {
     kvc_plan plan;
     kvc_error ignored;
@@ -234,7 +233,7 @@ cJSON *kvc_record_finding(const kvc_record_run *run, const kvc_bench *bench, con
         cJSON_AddStringToObject(cJSON_AddObjectToObject(json, "expected"), "outcome", "done");
         cJSON_AddStringToObject(cJSON_AddObjectToObject(json, "observed"), "outcome", "done");
     }
-    add_rule(json, bench, finding);
+    kvc_record_rule(json, bench, finding);
     part = cJSON_AddObjectToObject(json, "minimal");
     cJSON_AddBoolToObject(part, "proved", finding->proved);
     cJSON_AddNumberToObject(part, "smaller_tried", (double)finding->smaller_tried);

@@ -39,6 +39,8 @@ typedef struct kvc_record_explored {
 int kvc_record_subject(cJSON *result, const char *target, const cJSON *hello);
 /* Adds a run; `explored` is NULL when none of it took place. Returns the entry, NULL when memory is short. */
 cJSON *kvc_record_add(cJSON *result, const kvc_record_run *run, const kvc_record_explored *explored);
+/* Adds to a finding `rule`, `source` and `basis`: what decides, for the layer and kind of cache that failed. */
+void kvc_record_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *finding);
 /* One finding as JSON, with its case. */
 cJSON *kvc_record_finding(const kvc_record_run *run, const kvc_bench *bench, const kvc_finding *finding);
 

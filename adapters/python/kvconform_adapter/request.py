@@ -96,6 +96,8 @@ class ScriptRequest:
     law: str
     tensor: str
     expected: dict[str, Any]
+    source: str
+    basis: str
 
 
 def read_int(value: object, name: str, low: int, high: int) -> int:
@@ -243,7 +245,7 @@ def read_run(message: dict[str, Any]) -> RunRequest:
 
 
 def read_script(message: dict[str, Any]) -> ScriptRequest:
-    """A `script` request. `law` and `tensor` are optional."""
+    """A `script` request. `law`, `tensor`, `source` and `basis` are optional."""
     ops = read_ops(message.get("ops"), "ops")
     if not ops:
         raise RequestError('field "ops": expected at least one op')
@@ -259,4 +261,6 @@ def read_script(message: dict[str, Any]) -> ScriptRequest:
         law=read_text(message.get("law", expected.get("law", "")), "law", 40),
         tensor=read_text(message.get("tensor", ""), "tensor", 100),
         expected=expected,
+        source=read_text(message.get("source", ""), "source", 4000),
+        basis=read_text(message.get("basis", ""), "basis", 40),
     )

@@ -6,7 +6,7 @@ PREAMBLE = '''\
 """{title}
 
 {subject}
-
+{why}
 Needs only {needs}. Exits 1 when the fault shows, 0 when it does not.
 """
 
@@ -20,18 +20,27 @@ torch.set_grad_enabled(False)
 print("transformers", transformers.__version__, "torch", torch.__version__)
 
 DTYPE = torch.{dtype}
-ROW, HEAD = {row}, {head}  # token t of row r and head h is stored as the number t + 1 + ROW * r + HEAD * h
 {sizes}
 
 
-def numbers(first, count, rows, heads=1):
-    """The numbers of some tokens, shape [rows, heads, count]."""
-    row, head = ROW * torch.arange(rows)[:, None, None], HEAD * torch.arange(heads)[None, :, None]
-    return torch.arange(first, first + count) + 1 + row + head
+{numbers}
 
 
 {helpers}
 '''
+
+NUMBERS = '''\
+def numbers(first, count, rows, heads=1):
+    """The numbers that stand for tokens: t + 1 for token t, shape [rows, heads, count]."""
+    return torch.arange(first + 1, first + count + 1).expand(rows, heads, count)'''
+
+APART = "ROW, HEAD = {row}, {head}  # token t of row r and head h is stored as the number t + 1 + ROW * r + HEAD * h"
+
+NUMBERS_APART = '''\
+def numbers(first, count, rows, heads=1):
+    """The numbers that stand for tokens, shape [rows, heads, count]."""
+    row, head = ROW * torch.arange(rows)[:, None, None], HEAD * torch.arange(heads)[None, :, None]
+    return torch.arange(first, first + count) + 1 + row + head'''
 
 HELPERS = {
     "written": '''\
@@ -189,45 +198,42 @@ def state(last, rows):
 ''',
 }
 
-OBSERVE = '''\
-faults = []
-returned = {{}}  # what the newest append gave back
-AXES = {axes}  # where rows, tokens and heads lie; None: there are none
+AXES_OF = """\
+AXES = {{
+{axes}
+}}  # where rows, tokens{heads} lie; None: there are none"""
 
-
-def seen(name, tensor):
+SEEN = '''\
+def seen({arguments}):
     """What a tensor holds: for each row its numbers in order, None where the elements of one token do not fit."""
     if not isinstance(tensor, torch.Tensor) or tensor.numel() == 0:
         return []
+{cells}
+'''
+
+COUNTED_CELLS = """\
     if tensor.ndim == 1:
         return [[int(number) for number in tensor]]
+"""
+
+NAMED = """\
     plain = name.split("returned.")[-1]
     plain = plain.split(".", 1)[1] if plain.startswith("layer") else plain
-    row, token, head = AXES[plain.split(".")[0]]
+    {places} = AXES[plain.split(".")[0]]
+"""
+
+PLAIN_CELLS = """\
+    cells = {tokens}.flatten(2)  # [rows, tokens, elements]
+    return [[int(cell[0]) if bool((cell == cell[0]).all()) else None for cell in row] for row in cells]"""
+
+HEADS_FIRST = """\
     cells = tensor.double()[..., None, None, None]
     token = cells.dim() - 2 if token is None else token
     head = cells.dim() - 3 if head is None else head
     cells = cells.movedim((row, token, head), (0, 1, 2)).flatten(3)
-{cells}
+"""
 
-
-def attempt(text, call):
-    """Perform one op and print what the cache holds after it."""
-    global outcome, kind_of_error
-    outcome, kind_of_error = "done", ""
-    returned.clear()
-    print(text)
-    try:
-        call()
-    except Exception as error:
-        outcome, kind_of_error = "refused", type(error).__name__
-        print(f"    refused: {{kind_of_error}}: {{error}}")
-    print("    length", *lengths())
-    for name, tensor in stored().items():
-        print(f"    {{name}}: {{seen(name, tensor)}}")
-'''
-
-PLAIN_CELLS = """\
+HEADS_CELLS = """\
     # All heads of a token get the same number; cells that were never written stay 0.
     written = cells.flatten(2).any(2)[..., None, None]
     cells = cells - written * HEAD * torch.arange(cells.shape[2])[:, None]
@@ -235,7 +241,22 @@ PLAIN_CELLS = """\
 
 LEVELS_CELLS = """\
     # Each head writes the number of a token in binary.
-    return [[number_in(cell) for cell in row] for row in cells.flatten(3)]"""
+    return [[number_in(cell) for cell in row] for row in tensor.double().movedim((0, 2, 1), (0, 1, 2)).flatten(3)]"""
+
+ATTEMPT = '''\
+def attempt(text, call):
+    """Perform one op and print what the cache holds after it."""
+    global outcome, kind_of_error
+    outcome, kind_of_error = "done", ""
+{before}    print(text)
+    try:
+        call()
+    except Exception as error:
+        outcome, kind_of_error = "refused", type(error).__name__
+        print(f"    refused: {{kind_of_error}}: {{error}}")
+{length}    for name, tensor in stored().items():
+        print(f"    {{name}}: {{{seen}}}")
+'''
 
 COUNTERS = """\
 def counters(layers):
@@ -269,31 +290,44 @@ def compare(what, expected, saw):
     print(f"{what}: expected {expected}, saw {saw}{'' if expected == saw else '   <-- differs'}")
     if expected != saw:
         faults.append(what)
+'''
 
-
-def compare_tensor(name, expected, kind, front=0):
+COMPARE_TENSOR = '''\
+def compare_tensor({arguments}):
     """Compare what a tensor holds, row by row."""
-    tensor = returned.get(name) if "returned." in name else stored().get(name)
-    saw = seen(name, tensor)
-    if kind in ("padded", "state"):
+    tensor = {tensor}
+    saw = {seen}
+{kinds}    compare(name, expected if any(expected) else [], saw if any(saw) else [])
+    if saw and tensor.dtype not in (DTYPE, torch.int64):
+        compare(f"dtype of {{name}}", DTYPE, tensor.dtype)
+'''
+
+COMPARE_KINDS = {
+    "state": """\
+    if kind == "state":
         # Zeros on the left stand for nothing.
         saw = [row[next((place for place, number in enumerate(row) if number != 0), len(row)) :] for row in saw]
+""",
+    "buffer": """\
     if kind == "buffer" and all(len(row) >= len(wanted) for row, wanted in zip(saw, expected)):
         # Only the first cells of a static buffer count; what stands behind them is not said.
         saw = [row[: len(wanted)] for row, wanted in zip(saw, expected)] + saw[len(expected) :]
+""",
+    "residual": """\
     if kind == "residual":
         # How many tokens wait to be quantised is the cache's own choice, up to its capacity.
         return compare(f"{name} holds at most {RESIDUAL} tokens", True, all(len(row) <= RESIDUAL for row in saw))
+""",
+    "newest": """\
     if kind == "newest":
         # One token more than needed is fine, behind the first `front`.
         saw = [
             row[:front] + row[len(row) - len(wanted) + front :] if front < len(wanted) <= len(row) else row
             for row, wanted in zip(saw, expected)
         ] + saw[len(expected) :]
-    compare(name, expected if any(expected) else [], saw if any(saw) else [])
-    if saw and tensor.dtype not in (DTYPE, torch.int64):
-        compare(f"dtype of {name}", DTYPE, tensor.dtype)
-'''
+""",
+}
+"""How a tensor may be compared other than exactly."""
 
 LAW_CHECKS = {
     "ADDRESS": """\

@@ -8,19 +8,31 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from kvconform_adapter.request import Op, Params, RequestError, ScriptRequest
 from kvconform_adapter.script_parts import (
     ADDRESSES,
+    APART,
+    ATTEMPT,
+    AXES_OF,
     COMPARE,
+    COMPARE_KINDS,
+    COMPARE_TENSOR,
+    COUNTED_CELLS,
     COUNTERS,
+    HEADS_CELLS,
+    HEADS_FIRST,
     HELPERS,
     LAW_CHECKS,
     LEVELS_CELLS,
-    OBSERVE,
+    NAMED,
+    NUMBERS,
+    NUMBERS_APART,
     PLAIN_CELLS,
     PREAMBLE,
+    SEEN,
     WATCHED,
 )
 from kvconform_adapter.transformers_blocks import Compressor, make_compressors
@@ -106,6 +118,21 @@ def distances(params: Params, rows: int, tokens: int, heads: int) -> tuple[int, 
     return distances(params, rows, tokens, 1) if heads > 1 else (0, 0)
 
 
+def plain_text(text: str) -> str:
+    """A text that can stand in a docstring."""
+    return " ".join(text.split()).replace("\\", "/").replace('"', "'")
+
+
+def words(op: Op) -> str:
+    """An op as the docstring and the output of the program name it."""
+    name, argument = op
+    if name == "append":
+        return f"append {argument} token{'' if argument == 1 else 's'}"
+    if name == "record":
+        return "start recording" if argument else "stop recording"
+    return f"{name}({'' if argument is None else json.dumps(argument)})"
+
+
 def plain_name(name: str) -> str:
     """`conv_states` for `layer0.returned.conv_states.1`."""
     plain = name.rpartition("returned.")[2]
@@ -167,6 +194,7 @@ class Writer:
         self.layers = "layers" if self.several else "cache.layers" if self.through else "[layer]"
         self.positioned = takes_positions()
         self.ops = request.ops[: request.step + 1]
+        self.kinds: set[str] = set()
         self.rows = Rows(request.params.batch)
 
     # The program from top to bottom
@@ -179,8 +207,9 @@ class Writer:
         for op in self.ops:
             plan.follow(op, 0)
         self.distance, self.head_distance = distances(self.params, plan.most, tokens, self.heads())
-        observe = OBSERVE.format(axes=self.axes(), cells=LEVELS_CELLS if self.quantised() else PLAIN_CELLS)
-        blocks = ["\n".join(self.make_cache()), "\n".join(self.make_observers()), observe]
+        self.apart = self.distance > 0 or self.head_distance > 0 or self.quantised()
+        self.axes = {base: AXES[base] for base in map(plain_name, dict(self.stored())) if base in AXES}
+        blocks = ["\n".join(self.make_cache()), "\n".join(self.make_observers()), *self.make_reader()]
         kept = self.make_kept()
         if kept:
             blocks.append("\n".join(kept))
@@ -190,10 +219,13 @@ class Writer:
             blocks.append(COUNTERS)
         if self.request.law == "ALIAS":
             blocks.append(WATCHED)
-        if self.request.law not in ("ADDRESS", "ALIAS", "ISOLATION"):
-            blocks.append(COMPARE)
-        blocks.append("\n".join(self.make_ops()))
+        ops = "\n".join(self.make_ops())
         check = "\n".join(self.make_check())
+        if "compare(" in check or "compare_tensor(" in check:
+            blocks.append(COMPARE)
+        if "compare_tensor(" in check:
+            blocks.append(self.make_compare())
+        blocks.append(ops)
         return "\n\n\n".join(block.strip("\n") for block in (self.preamble(), *blocks, check)) + "\n"
 
     def heads(self) -> int:
@@ -219,10 +251,62 @@ class Writer:
                 )
             )
 
-    def axes(self) -> str:
-        """The entries of AXES for the tensors of this cache."""
-        bases = dict.fromkeys(plain_name(name) for name, _ in self.stored())
-        return repr({base: AXES[base] for base in bases if base in AXES})
+    def gives_back(self) -> bool:
+        """Whether what an append gives back is looked at."""
+        tensors = self.request.expected.get("tensors", {})
+        return (
+            self.request.law in ("MASK", "ALIAS")
+            or self.uses("compressor")
+            or (isinstance(tensors, dict) and any("returned." in name for name in tensors))
+        )
+
+    def seen(self) -> str:
+        """How the program spells that a tensor is read."""
+        return "seen(tensor)" if len(set(self.axes.values())) == 1 or self.quantised() else "seen(name, tensor)"
+
+    def make_reader(self) -> list[str]:
+        """What reads a tensor, and what performs an op and prints what the cache holds then."""
+        named = "name" in self.seen()
+        lines = [*(["faults = []"])]
+        if self.gives_back():
+            lines.append("returned = {}  # what the newest append gave back")
+        shown = {base: axes if self.apart else axes[:2] for base, axes in self.axes.items()}
+        if named:
+            entries = "\n".join(f"    {json.dumps(base)}: {axes}," for base, axes in shown.items())
+            lines.append(AXES_OF.format(axes=entries, heads=" and heads" if self.apart else ""))
+        cells = COUNTED_CELLS if self.uses("compressor") else ""
+        if self.quantised():
+            cells += LEVELS_CELLS
+        elif self.apart:
+            places = "row, token, head"
+            cells += NAMED.format(places=places) if named else f"    {places} = {next(iter(shown.values()))}\n"
+            cells += HEADS_FIRST + HEADS_CELLS
+        else:
+            cells += NAMED.format(places="row, token") if named else ""
+            moved = "(tensor[:, None] if token is None else tensor.movedim((row, token), (0, 1)))"
+            if not named:
+                row, token = next(iter(shown.values()))
+                moved = "tensor[:, None]" if token is None else f"tensor.movedim(({row}, {token}), (0, 1))"
+            cells += PLAIN_CELLS.format(tokens=moved)
+        attempt = ATTEMPT.format(
+            before="    returned.clear()\n" if self.gives_back() else "",
+            length='    print("    length", *lengths())\n' if self.attention_places() else "",
+            seen=self.seen(),
+        )
+        return ["\n".join(lines), SEEN.format(arguments=self.seen()[5:-1], cells=cells), attempt]
+
+    def make_compare(self) -> str:
+        """The function that compares a tensor, with the kinds of comparison that are used."""
+        arguments = "name, expected"
+        if self.kinds:
+            arguments += ', kind="exact"' + (", front=0" if "newest" in self.kinds else "")
+        tensor = "stored().get(name)"
+        return COMPARE_TENSOR.format(
+            arguments=arguments,
+            tensor=f'returned.get(name) if "returned." in name else {tensor}' if self.gives_back() else tensor,
+            seen=self.seen(),
+            kinds="".join(text for kind, text in COMPARE_KINDS.items() if kind in self.kinds),
+        )
 
     def uses(self, part: str) -> bool:
         """Whether any layer uses this part."""
@@ -232,8 +316,7 @@ class Writer:
 
     def preamble(self) -> str:
         """Docstring, imports and helpers, of which only those that are used."""
-        title = " ".join(self.request.title.split()).replace("\\", "/").replace('"', "'")
-        call = ", ".join(f"{name} {'' if number is None else json.dumps(number)}".strip() for name, number in self.ops)
+        title = "\n".join(wrap(plain_text(self.request.title), 110))
         modules: dict[str, set[str]] = {}
         if self.minimax:
             modules[MINIMAX] = {MINIMAX_CACHE}
@@ -290,23 +373,34 @@ class Writer:
         backends = dict.fromkeys(part.variant.quantised for part in self.parts)
         packages = [PACKAGES[backend] for backend in backends if backend in PACKAGES]
         helpers = "\n\n".join(HELPERS[name] for name in wanted)
-        used = [
+        used = [APART.format(row=self.distance, head=self.head_distance)] if self.apart else []
+        used += [
             f"{name} = {size}"
             for name, size in sizes.items()
             if name in helpers or (name == "KERNEL" and self.sized()) or (name == "RESIDUAL" and self.quantised())
         ]
         return PREAMBLE.format(
             title=title or "A case of kvconform",
-            subject=f"transformers {self.version}, {self.request.variant}: {call}",
+            subject="\n".join(
+                wrap(f"transformers {self.version}, {self.request.variant}: {', '.join(map(words, self.ops))}", 110)
+            ),
+            why=self.why(),
             standard="".join(f"{line}\n" for line in standard),
             imports="\n".join(imports),
             needs=", ".join(["transformers", *packages]) + " and torch",
             dtype=self.params.dtype,
-            row=self.distance,
-            head=self.head_distance,
             sizes="\n".join(used),
+            numbers=NUMBERS_APART if self.apart else NUMBERS,
             helpers=helpers,
         )
+
+    def why(self) -> str:
+        """On what it rests that the op should have done something else; a paragraph of the docstring, or nothing."""
+        if not self.request.source:
+            return ""
+        told = {"documented": "Documented", "inferred": "Not documented, argued from"}.get(self.request.basis, "From")
+        text = f"{told}: {self.request.source}"
+        return "\n" + "\n".join(wrap(plain_text(text), 110)) + "\n"
 
     def declared(self) -> list[Part]:
         """Layers that are told how long their prefix will be."""
@@ -364,26 +458,19 @@ class Writer:
             *(["    cache.set_previous_accepted_tokens(0)"] if self.drafted else []),
             f"    return [{', '.join(positions)}]",
         ]
-        return [
-            "def stored():",
-            '    """The tensors that the cache holds now."""',
-            "    return {",
-            *entries,
-            "    }",
-            "",
-            "",
-            "def lengths():",
-            '    """The length of each layer that reports one."""',
-            f"    return [{', '.join(lengths)}]",
-            "",
-            "",
-            *(self.counting() if self.positioned else []),
-            "def masks(count):",
-            '    """What each layer announces for `count` new tokens: the width of its keys and their offset."""',
-            *(before if self.drafted else []),
-            f"    return {{{', '.join(masks)}}}",
-            *(announced if self.request.law == "POSITION" else []),
-        ]
+        lines = ["def stored():", '    """The tensors that the cache holds now."""', "    return {", *entries, "    }"]
+        if lengths or self.request.law == "ISOLATION":
+            about = '    """The length of each layer that reports one."""'
+            lines += ["", "", "def lengths():", about, f"    return [{', '.join(lengths)}]"]
+        if self.positioned:
+            lines += ["", "", *self.counting()]
+        if self.request.law == "MASK":
+            about = (
+                '    """What each layer announces for `count` new tokens: the width of its keys and their offset."""'
+            )
+            lines += ["", "", "def masks(count):", about, *(before if self.drafted else [])]
+            lines.append(f"    return {{{', '.join(masks)}}}")
+        return lines + (announced if self.request.law == "POSITION" else [])
 
     def counting(self) -> list[str]:
         """A function for versions whose models say where the tokens go."""
@@ -392,8 +479,6 @@ class Writer:
             '    """The positions of `count` new tokens, behind those that are held."""',
             f"    held = int({self.target}.get_seq_length({'place' if self.through else ''}))",
             "    return torch.arange(held, held + count)",
-            "",
-            "",
         ]
 
     def attention_places(self) -> list[tuple[int, str]]:
@@ -553,31 +638,36 @@ class Writer:
     def make_ops(self) -> list[str]:
         """One block for each op up to the one in question."""
         lines: list[str] = []
+        functions: list[str] = []
         start = 0
         refused = self.request.expected.get("outcome") == "refused"
         for number, op in enumerate(self.ops):
             name, argument = op
             last = number == self.request.step
-            text = f"{name} {json.dumps(argument)}" if argument is not None else name
+            text = json.dumps(words(op))
             if name == "append":
                 lines += [f"declare({part.spelled})" for part in self.declared()]
             lines += self.before_last(op) if last else []
             if name == "append" and isinstance(argument, int):
-                lines += [f"def append_{number}():", *self.append(number, start, argument), "", ""]
-                lines.append(f"attempt({json.dumps(text)}, append_{number})")
+                body = self.append(number, start, argument)
+                if len(body) == 1 and not self.gives_back():
+                    lines.append(f"attempt({text}, lambda: {body[0].strip()})")
+                else:
+                    functions += [f"def append_{number}():", *body, "", ""]
+                    lines.append(f"attempt({text}, append_{number})")
             elif name in KEPT:
-                lines.append(f"attempt({json.dumps(text)}, {KEPT[name]})")
+                lines.append(f"attempt({text}, {KEPT[name]})")
             elif name == "record" and not argument:
                 lines.append(f"for recorder in {self.layers}:")
                 lines.append("    recorder.record_past = False")
-                lines.append(f"attempt({json.dumps(text)}, lambda: None)")
+                lines.append(f"attempt({text}, lambda: None)")
             else:
-                lines.append(f"attempt({json.dumps(text)}, lambda: {self.call(op)})")
+                lines.append(f"attempt({text}, lambda: {self.call(op)})")
             if not (last and refused):
                 self.rows.follow(op, start)
             if name == "append" and isinstance(argument, int):
                 start += argument
-        return lines
+        return functions + lines
 
     def call(self, op: Op) -> str:
         """The call of an op that is no append."""
@@ -619,7 +709,7 @@ class Writer:
                 spelled = watched(f"input.{number}.{prefix}{name}", expression)
                 passed.append(f"{word}={spelled}" if self.keyword else spelled)
             call = f"{method}({', '.join(passed + rest)})"
-            if method.endswith("set_linear_cache"):
+            if not self.gives_back():
                 lines.append(f"    {call}")
                 return
             targets = [f"returned[{json.dumps(prefix + 'returned.' + name)}]" for name in names]
@@ -785,15 +875,17 @@ class Writer:
                 continue
             numbers, kind = self.numbers_of(name, rows)
             if kind:
-                front = self.front() if kind == '"newest"' else 0
-                lines.append(f"compare_tensor({json.dumps(name)}, {numbers}, {kind}{f', {front}' if front else ''})")
+                more = "" if kind == "exact" else f', "{kind}"'
+                more += f", {self.front()}" if kind == "newest" and self.front() else ""
+                lines.append(f"compare_tensor({json.dumps(name)}, {numbers}{more})")
+                self.kinds |= {kind} - {"exact"}
         return lines or ['compare("outcome", "done", outcome)']
 
     def numbers_of(self, name: str, rows: Any) -> tuple[list[list[int]], str]:
         """The expected numbers of each row, and the kind of comparison; "" for a tensor that is unknown here."""
         base = plain_name(name)
         if base == "entry_count" and isinstance(rows, list):
-            return rows, '"exact"'
+            return rows, "exact"
         folded = base in ("recurrent_states", "linear_cache")
         if not folded and base not in AXES:
             return [], ""
@@ -813,26 +905,26 @@ class Writer:
         kind = self.kind_of(name, base, max((len(row) for row in numbers), default=0))
         if cut:
             # The list was too long to be written out: its beginning is compared, where it is sure to be the beginning.
-            kind = '"buffer"' if kind in ('"exact"', '"buffer"') else ""
+            kind = "buffer" if kind in ("exact", "buffer") else ""
         return numbers, kind
 
     def kind_of(self, name: str, base: str, expected: int) -> str:
         """How a tensor of `expected` tokens is compared."""
         if base in ("recurrent_states", "linear_cache"):
-            return '"state"'
+            return "state"
         if base == "conv_states":
-            return '"padded"'
+            return "state"
         if base.startswith("residual_"):
-            return '"residual"'
+            return "residual"
         part = next((part for part in self.parts if name.startswith(part.prefix)), None)
         if part is None or not part.variant.static or base == "indexer_position_ids":
-            return '"exact"'
+            return "exact"
         cells = min(self.params.capacity, self.params.window) if part.variant.sliding else self.params.capacity
         cells += self.front()
         lengths = [number for number in self.request.expected.get("length", []) if type(number) is int]
         if "returned." in name and max([*lengths, expected]) > cells:
-            return '"newest"'
-        return '"buffer"'
+            return "newest"
+        return "buffer"
 
     def front(self) -> int:
         """Tokens that a static layer keeps in front of its window: declared, or those of the first append."""
