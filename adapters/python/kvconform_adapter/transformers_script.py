@@ -267,7 +267,7 @@ class Writer:
     def make_reader(self) -> list[str]:
         """What reads a tensor, and what performs an op and prints what the cache holds then."""
         named = "name" in self.seen()
-        lines = [*(["faults = []"])]
+        lines = ["faults = []"]
         if self.gives_back():
             lines.append("returned = {}  # what the newest append gave back")
         shown = {base: axes if self.apart else axes[:2] for base, axes in self.axes.items()}
@@ -285,7 +285,7 @@ class Writer:
             cells += NAMED.format(places="row, token") if named else ""
             moved = "(tensor[:, None] if token is None else tensor.movedim((row, token), (0, 1)))"
             if not named:
-                row, token = next(iter(shown.values()))
+                row, token, _ = next(iter(self.axes.values()))
                 moved = "tensor[:, None]" if token is None else f"tensor.movedim(({row}, {token}), (0, 1))"
             cells += PLAIN_CELLS.format(tokens=moved)
         attempt = ATTEMPT.format(
