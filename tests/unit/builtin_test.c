@@ -529,6 +529,40 @@ Test(builtin, renewed) {
     }
 }
 
+/* One that takes the place of another, of any variant and size, is a fresh one; a copy was made before, and is made again. */
+Test(builtin, reopened) {
+    static const int32_t dtypes[3] = {KVC_FLOAT32, KVC_FLOAT16, KVC_FLOAT64};
+    kvc_params params = params_of_tests();
+    params.watch = 1;
+    session used = begin_with("full", &params, "");
+    run(&used, KVC_APPEND, 40);
+    for (size_t at = 0; kvc_builtin_plugin()->variant(at) != NULL; at++) {
+        const char *variant = kvc_builtin_plugin()->variant(at);
+        if (strchr(variant, '+') != NULL) {
+            continue;
+        }
+        params.dtype = dtypes[at % 3];
+        params.heads = 1 + (int32_t)(at % 2);
+        session fresh = begin_with(variant, &params, "full+window");
+        used.cache = kvc_builtin_plugin()->reopen(used.cache, variant, &params, "", "full+window");
+        cr_assert_not_null(used.cache, "%s", variant);
+        used.next = 0;
+        for (int32_t step = 0; step < 6; step++) {
+            static const int32_t sizes[6] = {2, -1, 3, 0, 1, -9};
+            run(&used, sizes[step] > 0 ? KVC_APPEND : KVC_CROP, sizes[step]);
+            run(&fresh, sizes[step] > 0 ? KVC_APPEND : KVC_CROP, sizes[step]);
+            expect_same(used.seen, fresh.seen, variant);
+            run(&used, KVC_COPY, 0);
+            run(&fresh, KVC_COPY, 0);
+            expect_same(used.seen, fresh.seen, variant);
+        }
+        end(&fresh);
+    }
+    used.cache = kvc_builtin_plugin()->reopen(used.cache, "unheard_of", &params, "", "");
+    cr_expect_null(used.cache);
+    end(&used);
+}
+
 Test(builtin, unknown_names) {
     kvc_params params = params_of_tests();
     const kvc_plugin *plugin = kvc_builtin_plugin();
