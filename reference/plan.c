@@ -263,6 +263,7 @@ static int find_boundary(const kvc_plan *plan)
         case KVC_RULE_FOLDED:
         case KVC_RULE_NOTHING:
         case KVC_RULE_CONSTANT:
+        case KVC_RULE_FLAG:
         case KVC_RULE_OPAQUE:
             break;
         }

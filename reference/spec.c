@@ -8,7 +8,7 @@
 
 static const char *const rule_words[] = {"all",        "window",        "last",        "folded",  "fixed",    "fixed_window",
                                          "ring",       "blocks",        "block_rest",  "block_overlap", "block_count",
-                                         "nothing",    "prefix_window", "fixed_prefix_window",    "residual",      "constant",    "opaque",  NULL};
+                                         "nothing",    "prefix_window", "fixed_prefix_window",    "residual",      "constant",    "flag",    "opaque", NULL};
 static const char *const dim_words[] = {"batch",     "heads",     "tokens",    "one", "planes", "key_dim",
                                         "value_dim", "index_dim", "channels",  "2*key_dim", "2*index_dim", NULL};
 static const char *const returned_words[] = {"none", "all", "window", "held_and_new", "held", "buffer", "state",
@@ -263,7 +263,7 @@ static int read_dims(const cJSON *json, const char *name, kvc_view_spec *view, k
         tokens += dim == KVC_DIM_TOKENS;
         view->dim[view->dims++] = (kvc_dim)dim;
     }
-    int wanted = view->rule != KVC_RULE_FOLDED && view->rule != KVC_RULE_BLOCK_COUNT;
+    int wanted = view->rule != KVC_RULE_FOLDED && view->rule != KVC_RULE_BLOCK_COUNT && view->rule != KVC_RULE_FLAG;
     if (view->rule != KVC_RULE_OPAQUE && tokens != wanted) {
         kvc_error_set(error, "%s: view \"%s\": field \"dims\": expected %s", name, view->name,
                       wanted ? "exactly one tokens axis" : "no tokens axis");

@@ -41,9 +41,10 @@ typedef enum kvc_view_rule {
     KVC_RULE_FIXED_PREFIX_WINDOW, /* the same in place: a prefix and the newest `window` behind it */
     KVC_RULE_RESIDUAL,     /* at most the newest `residual` */
     KVC_RULE_CONSTANT,     /* set once */
+    KVC_RULE_FLAG,         /* whether what is set once is set: a number, 0 or 1 */
     KVC_RULE_OPAQUE        /* the subject's own; only compared with itself */
 } kvc_view_rule;
-enum { KVC_VIEW_RULES = 17 };
+enum { KVC_VIEW_RULES = 18 };
 
 typedef enum kvc_dim {
     KVC_DIM_BATCH = 0,

@@ -37,6 +37,8 @@ const kvc_view_kind *kvc_view_kind_of(kvc_view_rule rule)
         return &kvc_view_residual;
     case KVC_RULE_CONSTANT:
         return &kvc_view_constant;
+    case KVC_RULE_FLAG:
+        return &kvc_view_flag;
     case KVC_RULE_OPAQUE:
         return &kvc_view_opaque;
     }

@@ -69,6 +69,7 @@ int32_t kvc_view_prefix(const kvc_model *model, int slot, int32_t wanted);
 int kvc_view_prefix_fills(const kvc_model *model, int slot, int32_t wanted);
 extern const kvc_view_kind kvc_view_residual;
 extern const kvc_view_kind kvc_view_constant;
+extern const kvc_view_kind kvc_view_flag;
 extern const kvc_view_kind kvc_view_opaque;
 
 /* Shared by the files of the views. */

@@ -1,4 +1,4 @@
-/* Set by the first append, then the same until a reset (the keys of a cross-attention). */
+/* Set by the first append, then the same until a reset (the keys of a cross-attention), and the flag that says so. */
 #include "reference/view.h"
 
 static void appended(kvc_model *model, int slot)
@@ -18,4 +18,11 @@ static void stored(const kvc_model *model, int slot, kvc_extent *extent)
     extent->end = model->slot[slot].set ? KVC_CONSTANT_TOKENS : 0;
 }
 
+static void stored_flag(const kvc_model *model, int slot, kvc_extent *extent)
+{
+    extent->kind = KVC_CELL_NUMBER;
+    extent->end = model->slot[slot].set ? 1 : 0;
+}
+
 const kvc_view_kind kvc_view_constant = {appended, NULL, NULL, stored};
+const kvc_view_kind kvc_view_flag = {appended, NULL, NULL, stored_flag};

@@ -75,11 +75,34 @@ def test_everything_ran(result: Any) -> None:
     assert [entry for entry in document["runs"] if entry["status"] not in (*ran, "not run")] == []
 
 
-def test_a_new_class_cannot_go_unseen(tmp_path: Path) -> None:
-    """transformers as it is, with one more model whose cache nobody has written a spec for."""
+def linked_copy(folder: Path) -> None:
+    """transformers once more, in a folder where files may be added or replaced."""
     ask = "import importlib.util as u; print(u.find_spec('transformers').origin)"
     found = subprocess.run([PYTHON, "-c", ask], capture_output=True, text=True, check=True)
-    shutil.copytree(Path(found.stdout.strip()).parent, tmp_path / "transformers", copy_function=os.symlink)
+    shutil.copytree(Path(found.stdout.strip()).parent, folder / "transformers", copy_function=os.symlink)
+
+
+def test_a_flag_that_a_reset_forgets_is_seen_at_once(tmp_path: Path) -> None:
+    """A reset of EncoderDecoderCache without its last lines: the flags stay, and no model would fill it again."""
+    linked_copy(tmp_path)
+    file = tmp_path / "transformers" / "cache_utils.py"
+    text = file.read_text()
+    line = "            self.is_updated[layer_idx] = False\n"
+    assert text.count(line) == 1
+    file.unlink()
+    file.write_text(text.replace(line, "            pass\n"))
+    words = ["run", "transformers:EncoderDecoderCache", "--python", PYTHON, "--budget", "500", "--json", "-", "--quiet"]
+    environment = dict(os.environ, KVCONFORM_DATA=str(TOP), PYTHONPATH=str(tmp_path))
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 1, done.stderr
+    found = findings(json.loads(done.stdout), "EncoderDecoderCache")
+    assert [["append", 1], ["reset"]] in [entry["case"]["ops"] for entry in found if entry["law"] == "RESET"]
+    assert any("is_updated" in entry["script"] for entry in found if entry["law"] == "RESET")
+
+
+def test_a_new_class_cannot_go_unseen(tmp_path: Path) -> None:
+    """transformers as it is, with one more model whose cache nobody has written a spec for."""
+    linked_copy(tmp_path)
     model = tmp_path / "transformers" / "models" / "brandnew"
     model.mkdir()
     (model / "modeling_brandnew.py").write_text("class BrandNewState(DynamicLayer):\n    pass\n")

@@ -90,7 +90,7 @@ Test(spec, what_may_be_left_out) {
 Test(spec, every_rule_dim_and_return) {
     static const char *const rules[] = {"all",  "window", "last",       "folded",   "fixed", "fixed_window",
                                         "ring", "blocks", "block_rest", "block_overlap", "block_count", "nothing", "prefix_window", "fixed_prefix_window",
-                                        "residual", "constant", "opaque"};
+                                        "residual", "constant", "flag", "opaque"};
     static const char *const returned[] = {"none", "all", "window", "held_and_new", "held", "buffer", "state",
                                             "closed", "prior", "block_start"};
     kvc_spec spec;
@@ -103,7 +103,7 @@ Test(spec, every_rule_dim_and_return) {
                            "\"ops\": [\"append\"], \"params\": {\"window\": [1, 2], \"kernel\": [1, 2], \"capacity\": [1, 2],"
                            "\"keep\": [0, 2], \"block\": [1, 2], \"residual\": [1, 2]}, \"views\": [{\"name\": \"k\", \"salt\": 0, \"law\": \"KEYS\", \"rule\": \"%s\","
                            "\"dims\": [\"planes\", \"batch\", %s\"index_dim\"], \"returned\": \"%s\"}]}",
-                           rules[rule], rule == KVC_RULE_FOLDED || rule == KVC_RULE_BLOCK_COUNT ? "" : "\"tokens\", ", returned[back]);
+                           rules[rule], rule == KVC_RULE_FOLDED || rule == KVC_RULE_BLOCK_COUNT || rule == KVC_RULE_FLAG ? "" : "\"tokens\", ", returned[back]);
             cr_assert(parse(text, &spec, &error), "%s", error.text);
             cr_expect_eq((int)spec.view[0].rule, rule);
             cr_expect_eq((int)spec.view[0].returned, back);

@@ -232,6 +232,7 @@ class PlanMaker:
         slot = len(plan.stored)
         for name in ("keys", "values"):
             plan.stored.append((f"{prefix}cross_{name}", layers, through_cross(through_cache(index, attrgetter(name)))))
+        plan.stored.append((f"{prefix}is_updated", layers, updated_flag(index)))
         tables = (
             self.table("heads", "cross_keys", (params.key_dim,)),
             self.table("heads", "cross_values", (params.value_dim,)),
@@ -603,6 +604,11 @@ def through_cache(index: int, fetch: Fetch) -> Fetch:
         return fetch(cache.layers[index]) if len(cache.layers) > index else None
 
     return read
+
+
+def updated_flag(index: int) -> Fetch:
+    """Whether the cross-attention of a layer was filled, as models ask for it: a layer that has no flag yet was not."""
+    return lambda cache: torch.tensor([int(bool(cache.is_updated.get(index)))])
 
 
 def cross_call(index: int, keyword: bool) -> Call:

@@ -521,6 +521,8 @@ class Writer:
             if self.cross:
                 made = f"cross[{part.place}].{{}} if len(cross) > {part.place} else None"
                 found += [(f"{part.prefix}cross_{name}", made.format(name)) for name in ("keys", "values")]
+                flag = f"torch.tensor([int(bool(cache.is_updated.get({part.place})))])"
+                found.append((f"{part.prefix}is_updated", flag))
         if self.recipe is not None and self.recipe.container.lazy:
             made = "{} if len(layers) > {} else None"
             found = [(name, made.format(text, text.partition("[")[2].partition("]")[0])) for name, text in found]
@@ -884,7 +886,7 @@ class Writer:
     def numbers_of(self, name: str, rows: Any) -> tuple[list[list[int]], str]:
         """The expected numbers of each row, and the kind of comparison; "" for a tensor that is unknown here."""
         base = plain_name(name)
-        if base == "entry_count" and isinstance(rows, list):
+        if base in ("entry_count", "is_updated") and isinstance(rows, list):
             return rows, "exact"
         folded = base in ("recurrent_states", "linear_cache")
         if not folded and base not in AXES:
