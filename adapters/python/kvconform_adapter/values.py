@@ -40,18 +40,18 @@ BLOCK_ROWS = 8
 """Rows computed at once: batches up to these share their blocks."""
 
 
+@lru_cache(maxsize=64)
+def places(channels: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Of each channel: what a token's number is divided by, and whether it tells the row or the head instead."""
+    place = torch.arange(channels) % 8
+    return 7 ** place.clamp(max=5), place == 6, place == 7
+
+
 def digits(tokens: Tensor, rows: Tensor, heads: Tensor, channels: int) -> Tensor:
     """The formula's digit, int64, broadcast over `tokens`, `rows` and `heads`, which end in an axis of size 1."""
-    columns = []
-    for channel in range(channels):
-        place = channel % 8
-        if place <= 5:
-            columns.append(torch.div(tokens, 7**place, rounding_mode="floor") % 7)
-        else:
-            columns.append((rows if place == 6 else heads) % 7)
-    # torch.broadcast_shapes imports sympy, which takes a third of a second.
-    shape = (tokens + rows + heads).shape
-    return torch.cat([column.expand(shape) for column in columns], dim=-1)
+    divisors, tells_row, tells_head = places(channels)
+    said = torch.div(tokens, divisors, rounding_mode="floor")
+    return torch.where(tells_row, rows, torch.where(tells_head, heads, said)) % 7
 
 
 def values(salt: int, tokens: Tensor, rows: Tensor, heads: Tensor, channels: int) -> Tensor:
