@@ -558,6 +558,11 @@ void kvc_detail_write(kvc_judge *judge, const kvc_op *op, const kvc_observation 
     out[0] = '\0';
     if (expected != NULL && observed != NULL) {
         cJSON_AddStringToObject(expected, "outcome", expectation->verdict == KVC_MUST_REFUSE ? "refused" : "done");
+        if (failure->deviation == KVC_WRONG_ERROR) {
+            cJSON *errors = cJSON_AddArrayToObject(expected, "errors");
+            for (int at = 0; at < expectation->rule->errors; at++)
+                cJSON_AddItemToArray(errors, cJSON_CreateString(expectation->rule->error[at]));
+        }
         cJSON_AddStringToObject(observed, "outcome", outcomes[outcome_of(observation, failure)]);
         if (observation != NULL && observation->outcome != 0) {
             char text[400];

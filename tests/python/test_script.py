@@ -256,6 +256,18 @@ CASES: dict[str, tuple[dict[str, Any], Any]] = {
         case("DynamicLayer", [["initialize"], ["crop", -1]], state([0], keys=[[]])),
         lambda v: 1,
     ),
+    **{
+        f"refused with {kinds}": (
+            case(
+                "DynamicSlidingWindowLayer",
+                [["append", 6], ["crop", -1]],
+                {"outcome": "refused", "length": [6], "tensors": {"keys": [[3, 4, 5]]}, "errors": kinds},
+                params={"window": 4},
+            ),
+            lambda v, shown=shown: shown,
+        )
+        for kinds, shown in ((["RuntimeError"], 0), (["TypeError"], 1), (["TypeError", "RuntimeError"], 0))
+    },
     "atomic": (
         case("DynamicLayer", [["append", 2], ["crop", -1]], state([2], keys=[[0, 1]]), law="ATOMIC"),
         lambda v: 0,
