@@ -58,8 +58,8 @@ static int add_stages(kvc_generator *generator, kvc_error *error)
         for (int at = 0; at < generator->choice.combinations; at++) {
             stage *next = &generator->stage[generator->stages];
             kvc_alphabet alphabet;
-            /* A variant that has a part of the budget only keeps some of it for the random stage. */
-            if (generator->stages == KVC_STAGES_MAX || ((at > 0 || generator->spec->share > 1) && length > SMALL_LENGTH))
+            /* A variant with many combinations, or a part of the budget only, keeps some of it for the random stage. */
+            if (generator->stages == KVC_STAGES_MAX || ((at > 0 || generator->spec->share > 1 || generator->spec->layers > 0) && length > SMALL_LENGTH))
                 break;
             base = kvc_choice_base(&generator->choice, at);
             if (!kvc_plan_make(generator->catalogue, generator->contract, generator->spec, generator->variant, &base,

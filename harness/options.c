@@ -30,7 +30,7 @@ static const char help_text[] =
     "VARIANT may be a pattern: 'transformers@5.24.0:*SlidingWindow*'\n"
     "\n"
     "Options\n"
-    "  --budget N | 30s | 5m   sequences, or time, for each variant (20000)\n"
+    "  --budget N | 30s | 5m   sequences, or time, for each variant (10000)\n"
     "  --seed N                the same seed gives the same sequences everywhere (1)\n"
     "  --profile hostile | assisted\n"
     "                          anything a caller may do, or only what assisted decoding does (hostile)\n"

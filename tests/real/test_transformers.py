@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from program import HERE, LONG, NO_PYTHON, PROGRAM, PYTHON, TOP, VERSIONS, corpus, interpreter, outcomes, plain, run
 
-BUDGET = ["--budget", "20000" if LONG else "7000"]
+BUDGET = ["--budget", "10000" if LONG else "7000"]
 SEPARATE = 10 if LONG else 6
 """Stand-alone programs that are started as a user starts them, each in an interpreter of its own."""
 
@@ -200,5 +200,5 @@ def test_scripts_show_the_fault(result: Any, tmp_path: Path) -> None:
 )
 def test_assisted_decoding_is_clean_where_it_works(variant: str) -> None:
     words = ["run", f"transformers:{variant}", "--python", PYTHON, "--profile", "assisted", "--quiet"]
-    status, _ = run(*words, "--budget", "20000" if LONG else "1000")
+    status, _ = run(*words, "--budget", "10000" if LONG else "1000")
     assert status == 0
