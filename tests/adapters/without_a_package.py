@@ -1,4 +1,4 @@
-"""The small correct adapter on a machine that lacks a package: one of its variants cannot be run here, and it says why."""
+"""The small correct adapter on a machine that lacks a package: it says which of its variants cannot be run, and why."""
 
 from __future__ import annotations
 

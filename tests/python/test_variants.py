@@ -239,4 +239,5 @@ def test_a_container_quantises_as_its_layers_do(adapter: Adapter, variant: str) 
         assert step.outcome == one.outcome == 0
         assert step.lengths == one.lengths * 2
         assert step.data == {f"layer{place}.{name}": data for place in range(2) for name, data in one.data.items()}
-        assert step.dtypes == {f"layer{place}.{name}": dtype for place in range(2) for name, dtype in one.dtypes.items()}
+        twice = {f"layer{place}.{name}": dtype for place in range(2) for name, dtype in one.dtypes.items()}
+        assert step.dtypes == twice
