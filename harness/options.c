@@ -42,7 +42,7 @@ static const char help_text[] =
     "  --python PATH           run the subject in this interpreter, with the version or checkout it has\n"
     "  --contract ID           judge by this contract instead of the version's own\n"
     "  --variant PATTERN       variants of an exec: target\n"
-    "  --versions LIST         matrix: 5.12.1,5.24.0, or all-minor: the newest patch of each minor release\n"
+    "  --versions LIST         matrix: 4.57.6,5.24.0; all-minor: the newest patch of each minor\n"
     "  --resume                run: go on with the result of --json or --report where it was stopped\n"
     "  --target TARGET         replay: run the cases on this target instead of the one they name\n"
     "  --timeout SECONDS       time for one answer of a subject (20; built-in caches 2)\n"

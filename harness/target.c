@@ -220,23 +220,28 @@ static int add_version(const char *text, size_t length, char versions[KVC_TARGET
 int kvc_target_versions(const char *subject, const char *list, const kvc_options *options, const char *data,
                         char versions[KVC_TARGET_VERSIONS_MAX][64], kvc_error *error)
 {
+    static const char minors[] = "all-minor";
     char line[KVC_TARGET_TEXT_MAX];
     int count = 0;
 
-    if (strcmp(list, "all-minor") == 0) {
-        if (ask_environment(subject, list, options, data, line, sizeof line) != 0) {
-            kvc_error_set(error, "--versions all-minor: %.500s", line);
-            return 0;
-        }
-        for (char *at = line; (at = strchr(at, ' ')) != NULL;)
-            *at = ',';
-        list = line;
-    }
     for (;;) {
         size_t length = strcspn(list, ",");
-        if (!add_version(list, length, versions, count, error))
-            return 0;
-        count++;
+        if (length == sizeof minors - 1 && memcmp(list, minors, length) == 0) {
+            const char *at = line;
+            if (ask_environment(subject, minors, options, data, line, sizeof line) != 0) {
+                kvc_error_set(error, "--versions all-minor: %.500s", line);
+                return 0;
+            }
+            for (; *at != '\0'; at += at[strcspn(at, " ")] == ' ' ? strcspn(at, " ") + 1 : strcspn(at, " ")) {
+                if (!add_version(at, strcspn(at, " "), versions, count, error))
+                    return 0;
+                count++;
+            }
+        } else {
+            if (!add_version(list, length, versions, count, error))
+                return 0;
+            count++;
+        }
         if (list[length] == '\0')
             return count;
         list += length + 1;
