@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from adapter_process import Adapter
 
 DONE = {"outcome": "done"}
