@@ -274,7 +274,8 @@ class Writer:
         if named:
             entries = "\n".join(f"    {json.dumps(base)}: {axes}," for base, axes in shown.items())
             lines.append(AXES_OF.format(axes=entries, heads=" and heads" if self.apart else ""))
-        cells = COUNTED_CELLS if self.uses("compressor") else ""
+        counted = any(plain_name(name) not in AXES for name, _ in self.stored())
+        cells = COUNTED_CELLS if counted else ""
         if self.quantised():
             cells += LEVELS_CELLS
         elif self.apart:
