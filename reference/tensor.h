@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KVC_LAYERS_MAX = 8, KVC_DIMS_MAX = 6, KVC_TENSORS_MAX = 512, KVC_NAME_MAX = 64 };
+enum { KVC_LAYERS_MAX = 8, KVC_DIMS_MAX = 6, KVC_TENSORS_MAX = 2048, KVC_NAME_MAX = 64 };
 
 #define KVC_ABSENT INT64_MIN /* no such number: a layer that reports none */
 
