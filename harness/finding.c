@@ -203,8 +203,9 @@ int kvc_finding_covers(const kvc_finding *finding, const kvc_finding *other)
         (finding->params.call != KVC_CALL_POSITION && other->params.call == KVC_CALL_POSITION))
         return 0;
     for (int at = 0; at <= other->sequence.count && found < finding->sequence.count; at++) {
-        /* When recording began matters only where the contract's word on it decides. */
+        /* When recording began matters only where the contract's word on it decides; a case without it is the smaller one. */
         while (found < finding->sequence.count && finding->sequence.op[found].kind == KVC_RECORD &&
+               finding->sequence.count <= other->sequence.count &&
                finding->failure.rule != KVC_CONTRACT_UNRECORDED)
             found++;
         if (found < finding->sequence.count && at < other->sequence.count)

@@ -13,7 +13,7 @@ import pytest
 
 from program import HERE, LONG, NO_PYTHON, PROGRAM, PYTHON, TOP, VERSIONS, corpus, interpreter, outcomes, plain, run
 
-BUDGET = ["--budget", "10000" if LONG else "7000"]
+BUDGET = ["--budget", "10000"]
 SEPARATE = 10 if LONG else 6
 """Stand-alone programs that are started as a user starts them, each in an interpreter of its own."""
 
