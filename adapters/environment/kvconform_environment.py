@@ -50,6 +50,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -64,6 +65,9 @@ OLDEST_PYTHON = (3, 10)
 VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,3}((a|b|rc)[0-9]{1,3})?(\.post[0-9]{1,3})?(\.dev[0-9]{1,6})?")
 
 TORCH = "2.13.0"
+
+LOCK_SECONDS = 3600
+"""Longer than any compiler takes for quanto's extension."""
 
 
 class Problem(Exception):
@@ -384,11 +388,22 @@ def check_extra(folder: Path, shared: Sequence[Path]) -> dict[str, str]:
     return found
 
 
+def remove_old_locks(folder: Path) -> None:
+    """Removes what a process that was killed while it loaded quanto's extension has left: others would wait for ever."""
+    for lock in folder.glob("lib/python*/site-packages/optimum/quanto/library/extensions/*/build/lock"):
+        with contextlib.suppress(OSError):
+            if time.time() - lock.stat().st_mtime > LOCK_SECONDS:
+                say(f"removing a lock that nobody holds any more: {lock}")
+                lock.unlink()
+
+
 def ensure(recipe: Recipe, environments: Path) -> Path:
     """Returns the folder of a complete environment, and makes it first when there is none. Raises Problem or OSError."""
     folder = environments / recipe.name
     shared = [ensure(recipe.shared, environments)] if recipe.shared else []
     if is_complete(folder, recipe):
+        if recipe.extra:
+            remove_old_locks(environments / recipe.extra.name)
         return folder
     with locked(environments / f"{recipe.name}.lock", recipe.name):
         if is_complete(folder, recipe):

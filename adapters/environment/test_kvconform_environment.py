@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -234,6 +235,18 @@ def test_a_failure_is_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert environment.main(["transformers", "9.9.9", "--cache", str(tmp_path)]) == environment.NO_VERSION
     printed = capsys.readouterr().out
     assert printed.startswith("the package index has no transformers==9.9.9") and printed.count("\n") == 1
+
+
+def test_removes_old_locks(tmp_path: Path) -> None:
+    build = tmp_path / "lib" / "python3.11" / "site-packages" / "optimum" / "quanto" / "library" / "extensions" / "cpp" / "build"
+    build.mkdir(parents=True)
+    lock = build / "lock"
+    lock.touch()
+    environment.remove_old_locks(tmp_path)
+    assert lock.exists(), "somebody may be compiling"
+    os.utime(lock, (0, 0))
+    environment.remove_old_locks(tmp_path)
+    assert not lock.exists()
 
 
 def test_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
