@@ -24,7 +24,6 @@ typedef struct part {
     char path[PATH_BYTES]; /* of its result */
     pid_t pid;             /* 0: not started, or ended */
     int news;              /* the pipe on which it tells how far it is */
-    int ended;
     int status; /* its exit status, KVC_EXIT_INTERNAL when it died */
     kvc_progress_news last;
 } part;
@@ -55,7 +54,6 @@ static int prepare(matrix *self)
     const kvc_options *options = self->session->options;
     const char *word = options->word[0];
     size_t subject_length = strcspn(word, ":");
-    char subject[KVC_SPEC_NAME_MAX];
     char(*version)[VERSION_BYTES] = calloc(KVC_TARGET_VERSIONS_MAX, sizeof *version);
     kvc_target *target = malloc(sizeof *target);
     kvc_error error = {""};
@@ -68,8 +66,7 @@ static int prepare(matrix *self)
             kvc_error_set(&error, "matrix: \"%.60s\": expected a subject that has versions, without one: transformers[:VARIANT]",
                           word);
         } else {
-            (void)snprintf(subject, sizeof subject, "%s", target->subject);
-            count = kvc_target_versions(subject, options->versions, options, self->session->data, version, &error);
+            count = kvc_target_versions(target->subject, options->versions, options, self->session->data, version, &error);
         }
     } else if (target != NULL && error.text[0] != '\0') {
         status = KVC_EXIT_USAGE;
@@ -77,8 +74,8 @@ static int prepare(matrix *self)
     self->part = count > 0 ? calloc((size_t)count, sizeof *self->part) : NULL;
     for (int at = 0; self->part != NULL && at < count; at++) {
         part *one = &self->part[at];
-        int length = snprintf(one->path, sizeof one->path, "%s/results/%s-%s.json", options->report, subject, version[at]);
-        (void)snprintf(one->target, sizeof one->target, "%s@%s%s", subject, version[at], word + subject_length);
+        int length = snprintf(one->path, sizeof one->path, "%s/results/%s-%s.json", options->report, target->subject, version[at]);
+        (void)snprintf(one->target, sizeof one->target, "%s@%s%s", target->subject, version[at], word + subject_length);
         if (length < 0 || (size_t)length >= sizeof one->path) {
             kvc_error_set(&error, "--report %.300s: path too long", options->report);
             count = 0;
@@ -153,7 +150,6 @@ static int start_next(matrix *self)
     int pair[2];
 
     if (is_complete(self, one)) {
-        one->ended = 1;
         self->started++;
         return 1;
     }
@@ -233,7 +229,6 @@ static void collect_ended(matrix *self)
         if (one->pid == 0 || waitpid(one->pid, &status, WNOHANG) != one->pid)
             continue;
         one->pid = 0;
-        one->ended = 1;
         one->status = WIFEXITED(status) ? WEXITSTATUS(status) : KVC_EXIT_INTERNAL;
         if (WIFSIGNALED(status)) {
             kvc_progress_clear(&self->progress);

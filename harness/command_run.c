@@ -99,8 +99,16 @@ static void save(running *self, const cJSON *entry)
         fail(self, error);
 }
 
+/* Sequences of one variant. A time is not shared out: whoever gives one says how long each variant may take. */
+static uint64_t sequences_of(const kvc_options *options, const kvc_spec *spec)
+{
+    uint64_t share = spec != NULL && options->milliseconds == 0 ? (uint64_t)spec->share : 1;
+
+    return options->sequences / share > 0 ? options->sequences / share : 1;
+}
+
 /* Takes a variant over from the result to go on with. Returns 0 when it is not there. */
-static int take_over(running *self, const kvc_record_run *run)
+static int take_over(running *self, const kvc_record_run *run, const kvc_spec *spec)
 {
     const cJSON *there = kvc_resume_find(self->earlier, run->target, run->version, run->variant, run->contract);
     cJSON *entry;
@@ -117,8 +125,8 @@ static int take_over(running *self, const kvc_record_run *run)
     self->ran++;
     self->findings |= cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(entry, "findings")) > 0;
     save(self, entry);
-    if (self->session->options->milliseconds == 0 && self->progress.total >= self->session->options->sequences)
-        self->progress.total -= self->session->options->sequences;
+    if (self->session->options->milliseconds == 0)
+        self->progress.total -= sequences_of(self->session->options, spec);
     return 1;
 }
 
@@ -139,14 +147,6 @@ static void not_run(running *self, const kvc_record_run *run, const char *reason
     entry.reason = reason;
     self->not_run = 1;
     (void)add(self, &entry);
-}
-
-/* Sequences of one variant. A time is not shared out: whoever gives one says how long each variant may take. */
-static uint64_t sequences_of(const kvc_options *options, const kvc_spec *spec)
-{
-    uint64_t share = spec != NULL && options->milliseconds == 0 ? (uint64_t)spec->share : 1;
-
-    return options->sequences / share > 0 ? options->sequences / share : 1;
 }
 
 /* One variant: explores it and writes down what came of it. */
@@ -194,8 +194,11 @@ static void run_variant(running *self, kvc_crew *crew, const kvc_spec *spec, kvc
                           (unsigned long long)exploration.sequences, (unsigned long long)exploration.deaths);
             run->reason = error.text;
         }
-        if (result != KVC_CREW_DONE && exploration.findings == 0)
+        /* What did not come to its end and found nothing has not conformed. */
+        if (run->reason != NULL && exploration.findings == 0) {
             run->status = "not run";
+            self->not_run = 1;
+        }
         entry = kvc_record_add(self->result, run, &(kvc_record_explored){&bench, generator, &exploration});
         if (entry == NULL) {
             kvc_complain("not enough memory");
@@ -397,7 +400,7 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
             continue;
         }
         entry.contract = contract->id;
-        if (was_run_before(self, &entry) || take_over(self, &entry))
+        if (was_run_before(self, &entry) || take_over(self, &entry, spec))
             continue;
         if (self->interrupted || self->internal) {
             not_run(self, &entry, broken_off(self));
