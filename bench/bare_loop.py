@@ -6,6 +6,8 @@ It looks at nothing. Reads requests of docs/protocol.md from a file, one on a li
 
 from __future__ import annotations
 
+import copy
+import io
 import json
 import sys
 import time
@@ -54,6 +56,31 @@ class Caller:
         values = self.make(rows, count, self.value_dim)
         cache.update(keys, values, *place)
 
+    def offload(self, cache: Any) -> None:
+        """Of the layer, or of the only one of a container."""
+        if not self.through:
+            cache.offload()
+        elif self.keyword:
+            cache.offload(layer_idx=0, only_non_sliding=False)
+        else:
+            cache.offload(0, False)
+
+    def initialize(self, cache: Any, layer: Any, rows: int) -> None:
+        """Memory before the first append; a container knows one number of channels."""
+        if self.through and self.key_dim == self.value_dim:
+            cache.early_initialization(rows, self.heads, self.key_dim, self.dtype, torch.device("cpu"))
+            return
+        keys = torch.zeros((rows, self.heads, 0, self.key_dim), dtype=self.dtype)
+        values = torch.zeros((rows, self.heads, 0, self.value_dim), dtype=self.dtype)
+        layer.lazy_initialization(keys, values)
+
+    def restore(self, cache: Any) -> Any:
+        """What comes back after saving."""
+        saved = io.BytesIO()
+        torch.save(cache, saved)
+        saved.seek(0)
+        return torch.load(saved, weights_only=False)
+
     def run(self, ops: list[list[Any]]) -> int:
         """One sequence on a new cache; how many ops were refused."""
         layer = DynamicSlidingWindowLayer(sliding_window=self.window) if self.window > 0 else DynamicLayer()
@@ -83,6 +110,20 @@ class Caller:
                 elif name == "repeat":
                     cache.batch_repeat_interleave(rest[0])
                     rows *= rest[0]
+                elif name == "offload":
+                    self.offload(cache)
+                elif name == "prefetch":
+                    layer.prefetch()
+                elif name == "initialize":
+                    self.initialize(cache, layer, rows)
+                elif name == "copy":
+                    cache = copy.deepcopy(cache)
+                    layer = cache.layers[0] if self.through else cache
+                elif name == "pickle":
+                    cache = self.restore(cache)
+                    layer = cache.layers[0] if self.through else cache
+                else:
+                    raise SystemExit(f"{name}: an op that this loop does not know")
             except Exception:  # a refusal is an answer
                 refused += 1
             cache.get_seq_length(*place)

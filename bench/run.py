@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 LAYERS = ("DynamicLayer", "DynamicSlidingWindowLayer")
-FIRST = 5_000
+FIRST = 10_000
 """Sequences of the smaller budget: past the exhaustive stage, so that all loops run the same random ones."""
 BUILTIN = ("full", "window", "fixed", "fixed_window", "indexed", "ring", "blocks", "convolution", "recurrent", "cross")
 MEMORY_LIMIT_MB = 64

@@ -126,19 +126,19 @@ class Plan:
     recurrent: bool = False
 
 
-ROW_NUMBERS_MAX = 1024
-known_row_numbers: dict[tuple[int, ...], tuple[Any, int]] = {}
-"""Tensors of row numbers, and how often each had been written to when it was made."""
+NUMBERS_MAX = 1024
+known_numbers: dict[tuple[int, ...], tuple[Any, int]] = {}
+"""Tensors of whole numbers, and how often each had been written to when it was made."""
 
 
-def row_numbers(rows: tuple[int, ...]) -> Any:
-    """Row numbers as a tensor, made once: that takes longer than most calls on a cache."""
-    found = known_row_numbers.get(rows)
+def whole_numbers(numbers: tuple[int, ...]) -> Any:
+    """Row numbers or lengths as a tensor, made once: that takes longer than most calls on a cache."""
+    found = known_numbers.get(numbers)
     if found is None or found[0]._version != found[1]:
-        if len(known_row_numbers) >= ROW_NUMBERS_MAX:
-            known_row_numbers.clear()
-        made = torch.tensor(rows)
-        found = known_row_numbers[rows] = (made, made._version)
+        if len(known_numbers) >= NUMBERS_MAX:
+            known_numbers.clear()
+        made = torch.tensor(numbers)
+        found = known_numbers[numbers] = (made, made._version)
     return found[0]
 
 
@@ -419,16 +419,16 @@ class PlanMaker:
             return {
                 "crop": lambda session, count: session.target.crop(count),
                 "reset": lambda session, _: session.target.reset(),
-                "reorder": lambda session, rows: session.target.reorder_cache(row_numbers(rows)),
-                "select": lambda session, rows: session.target.batch_select_indices(row_numbers(rows)),
+                "reorder": lambda session, rows: session.target.reorder_cache(whole_numbers(rows)),
+                "select": lambda session, rows: session.target.batch_select_indices(whole_numbers(rows)),
                 "repeat": lambda session, times: session.target.batch_repeat_interleave(times),
             }
         word = old_word if self.deprecated else crop_keyword(owner)
         return {
             "crop": lambda session, count: session.target.crop(**{word: count}),
             "reset": lambda session, _: session.target.reset(),
-            "reorder": lambda session, rows: session.target.reorder_cache(beam_idx=row_numbers(rows)),
-            "select": lambda session, rows: session.target.batch_select_indices(indices=row_numbers(rows)),
+            "reorder": lambda session, rows: session.target.reorder_cache(beam_idx=whole_numbers(rows)),
+            "select": lambda session, rows: session.target.batch_select_indices(indices=whole_numbers(rows)),
             "repeat": lambda session, times: session.target.batch_repeat_interleave(repeats=times),
         }
 

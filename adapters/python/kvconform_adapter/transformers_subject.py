@@ -266,7 +266,7 @@ class Runner:
 
     def observe_original(self, original: Session, entries: list[str], tensors: list[Any]) -> None:
         """The cache that was copied, as it is now."""
-        import torch  # noqa: PLC0415
+        from kvconform_adapter.transformers_calls import whole_numbers  # noqa: PLC0415
 
         table = self.reply.table
         held = [(name, fetch(original.layers[layer])) for name, layer, fetch in self.plan.stored]
@@ -278,7 +278,7 @@ class Runner:
                 raise
             except Exception:
                 lengths.append(-1)
-        held.append(("length", torch.tensor(lengths)))
+        held.append(("length", whole_numbers(tuple(lengths))))
         for name, tensor in held:
             if tensor is None:
                 continue
