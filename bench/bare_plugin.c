@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "adapters/plugin.h"
+#include "adapters/builtin/builtin.h"
 #include "bench/blocks.h"
 
 enum { TOKENS_IN_SEQUENCE_MAX = 4096 };
@@ -37,6 +37,7 @@ static int perform(const kvc_plugin *plugin, const kvc_block *block, const int32
             const kvc_op *what = &sequence->op[op];
             if (what->kind == KVC_APPEND && next + what->n > TOKENS_IN_SEQUENCE_MAX)
                 break;
+            kvc_observation_clear(seen);
             plugin->run(cache, what, what->kind == KVC_APPEND ? numbers + next : NULL, seen);
             next += what->kind == KVC_APPEND ? what->n : 0;
         }

@@ -9,7 +9,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "adapters/plugin.h"
+#include "kvconform/plugin.h"
 #include "harness/generator.h"
 
 /* Sequences that share their parameters. Everything belongs to the caller and lives until the batch is collected. */

@@ -107,6 +107,7 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
                 next += what->n;
             }
             (void)step(context, at, op, NULL);
+            kvc_observation_clear(&self->observation);
             self->plugin->run(cache, what, numbers, &self->observation);
             if (step(context, at, op, &self->observation))
                 break;

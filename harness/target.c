@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "adapters/builtin/builtin.h"
+
 enum {
     PLUGIN_TIMEOUT_MS = 2000,
     PROCESS_TIMEOUT_MS = 20000,

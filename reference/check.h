@@ -5,7 +5,7 @@
 #define KVC_REFERENCE_CHECK_H
 
 #include "reference/encoder.h"
-#include "reference/tensor.h"
+#include "kvconform/plugin.h"
 #include "reference/view.h"
 
 /* In what way an observation differs from what was expected. */

@@ -7,6 +7,7 @@
 
 #include "reference/json.h"
 #include "reference/op.h"
+#include "reference/params.h"
 
 /* The words of a set, by number; NULL past the last. */
 static const char *call_word(unsigned index)

@@ -1,5 +1,5 @@
 /*
- * An op: one call on a cache. Copied by value, owns nothing.
+ * Ops: their names, order and size. What an op is stands in the plugin interface.
  */
 #ifndef KVC_REFERENCE_OP_H
 #define KVC_REFERENCE_OP_H
@@ -7,31 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reference/params.h"
+#include "kvconform/plugin.h"
 
-typedef enum kvc_op_kind {
-    KVC_APPEND = 0, /* n: tokens */
-    KVC_CROP,       /* n: the subject's argument */
-    KVC_RESET,
-    KVC_REORDER, /* rows[count] */
-    KVC_SELECT,  /* rows[count] */
-    KVC_REPEAT,  /* n: times */
-    KVC_RECORD,  /* n: 1 on, 0 off */
-    /* Ops that change nothing of what the cache holds. */
-    KVC_OFFLOAD,    /* tensors go where they wait */
-    KVC_PREFETCH,   /* and come back */
-    KVC_INITIALIZE, /* memory is taken before the first append */
-    KVC_COPY,       /* a deep copy; the sequence goes on with it, and the original must stay as it is */
-    KVC_PICKLE      /* saved to bytes and restored; the sequence goes on with what was restored */
-} kvc_op_kind;
 enum { KVC_OP_KINDS = 12, KVC_OPS_MAX = 64 };
-
-typedef struct kvc_op {
-    uint8_t kind; /* kvc_op_kind */
-    uint8_t count;
-    uint8_t rows[KVC_ROWS_MAX];
-    int32_t n;
-} kvc_op;
 
 const char *kvc_op_name(kvc_op_kind kind);
 /* Whether the op takes a number (`n`) or rows. The others stand alone. */

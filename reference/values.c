@@ -3,74 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-static const int32_t powers_of_seven[6] = {1, 7, 49, 343, 2401, 16807};
-
-/* The bytes of 0 to 7 in each type, little-endian. */
-static const unsigned char small_bytes[KVC_DTYPES][8][8] = {
-    {{0, 0, 0, 0}, {0, 0, 0x80, 0x3f}, {0, 0, 0, 0x40}, {0, 0, 0x40, 0x40}, {0, 0, 0x80, 0x40}, {0, 0, 0xa0, 0x40}, {0, 0, 0xc0, 0x40}, {0, 0, 0xe0, 0x40}},
-    {{0, 0}, {0, 0x3c}, {0, 0x40}, {0, 0x42}, {0, 0x44}, {0, 0x45}, {0, 0x46}, {0, 0x47}},
-    {{0, 0}, {0x80, 0x3f}, {0, 0x40}, {0x40, 0x40}, {0x80, 0x40}, {0xa0, 0x40}, {0xc0, 0x40}, {0xe0, 0x40}},
-    {{0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0xf0, 0x3f}, {0, 0, 0, 0, 0, 0, 0, 0x40}, {0, 0, 0, 0, 0, 0, 0x08, 0x40}, {0, 0, 0, 0, 0, 0, 0x10, 0x40}, {0, 0, 0, 0, 0, 0, 0x14, 0x40}, {0, 0, 0, 0, 0, 0, 0x18, 0x40}, {0, 0, 0, 0, 0, 0, 0x1c, 0x40}},
-    {{0, 0, 0, 0, 0, 0, 0, 0}, {0x01, 0, 0, 0, 0, 0, 0, 0}, {0x02, 0, 0, 0, 0, 0, 0, 0}, {0x03, 0, 0, 0, 0, 0, 0, 0}, {0x04, 0, 0, 0, 0, 0, 0, 0}, {0x05, 0, 0, 0, 0, 0, 0, 0}, {0x06, 0, 0, 0, 0, 0, 0, 0}, {0x07, 0, 0, 0, 0, 0, 0, 0}}};
-
-/* Byte i is (start + 5 * i) % 7: what the formula adds to the digits of eight channels, of which the first adds `start`. */
-static const uint64_t shifts[7] = {
-    0x0002040601030500,
-    0x0103050002040601,
-    0x0204060103050002,
-    0x0305000204060103,
-    0x0406010305000204,
-    0x0500020406010305,
-    0x0601030500020406};
-
-int kvc_value(int salt, int32_t token, int row, int head, int channel) {
-    int place = channel % 8;
-    int digit;
-    if (place <= 5) {
-        digit = token == 0 ? 0 : (int)((token / powers_of_seven[place]) % 7);
-    } else if (place == 6) {
-        digit = row % 7;
-    } else {
-        digit = head % 7;
-    }
-    return 1 + (digit + 3 * salt + 5 * channel) % 7;
-}
-
-/*
- * What 32 channels say in two levels, one bit each. The last bit of every eight is the opposite of the first: so any eight
- * channels that begin at a multiple of eight hold both levels, and a quantiser finds the same range in all of them.
- */
-static uint32_t level_bits(int salt, int32_t token, int row, int head) {
-    uint32_t data = (uint32_t)token | (uint32_t)(row % 7) << 17 | (uint32_t)(head % 7) << 20 | (uint32_t)salt << 23;
-    uint32_t parity = data;
-    uint32_t bits = 0;
-    for (int shift = 16; shift > 0; shift /= 2) {
-        parity ^= parity >> shift;
-    }
-    data |= (parity & 1u) << 26 | (~parity & 1u) << 27;
-    for (int place = 0; place < 4; place++) {
-        uint32_t seven = data >> (7 * place) & 0x7fu;
-        bits |= (seven | (~seven & 1u) << 7) << (8 * place);
-    }
-    return bits;
-}
-
-static int level_of(uint32_t bits, int channel) {
-    return (int)((bits >> (channel % KVC_LEVEL_CHANNELS) & 1u) ^ ((unsigned)channel / KVC_LEVEL_CHANNELS & 1u));
-}
-
-int kvc_value_level(int salt, int32_t token, int row, int head, int channel) {
-    return level_of(level_bits(salt, token, row, head), channel) != 0 ? KVC_AMPLITUDE : -KVC_AMPLITUDE;
-}
-
-int64_t kvc_value_integer(int32_t token, int row, int head) {
-    return 64 * (int64_t)token + 8 * (int64_t)row + head;
-}
-
-int32_t kvc_value_fold(int32_t fold, int32_t token) {
-    return (int32_t)((31 * (int64_t)fold + token + 1) % KVC_TOKENS_MAX);
-}
-
 static void put_bytes(uint64_t bits, size_t size, unsigned char *out) {
     for (size_t i = 0; i < size; i++, bits >>= 8) {
         out[i] = (unsigned char)bits;
@@ -135,73 +67,10 @@ static double half_to_double(uint16_t half) {
     return (half & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
-/* Writes whole numbers 0 to 7, one from each byte of `values`, lowest first; `count` of them. */
-static inline void put_small(kvc_dtype dtype, uint64_t values, int count, unsigned char *out) {
-    const unsigned char(*bytes)[8] = small_bytes[dtype];
-    /* Each case has a size that the compiler knows. */
-    switch (kvc_dtype_size(dtype)) {
-    case 2:
-        for (int i = 0; i < count; i++, values >>= 8, out += 2) {
-            memcpy(out, bytes[values & 7], 2);
-        }
-        break;
-    case 4:
-        for (int i = 0; i < count; i++, values >>= 8, out += 4) {
-            memcpy(out, bytes[values & 7], 4);
-        }
-        break;
-    default:
-        for (int i = 0; i < count; i++, values >>= 8, out += 8) {
-            memcpy(out, bytes[values & 7], 8);
-        }
-        break;
-    }
-}
-
-static void put_levels(kvc_dtype dtype, uint32_t bits, int channels, unsigned char *out) {
-    unsigned char level[2][8];
-    size_t size = kvc_dtype_size(dtype);
-    kvc_value_store(dtype, -KVC_AMPLITUDE, level[0]);
-    kvc_value_store(dtype, KVC_AMPLITUDE, level[1]);
-    for (int channel = 0; channel < channels; channel++, out += size) {
-        memcpy(out, level[level_of(bits, channel)], size);
-    }
-}
-
-void kvc_value_row(kvc_encoding encoding, kvc_dtype dtype, int salt, int32_t token, int row, int head, int channels,
-                   void *out) {
-    static const uint64_t ones = 0x0101010101010101u;
-    unsigned char *at = out;
-    size_t step = 8 * kvc_dtype_size(dtype);
-    uint64_t digits = (uint64_t)(row % 7) << 48 | (uint64_t)(head % 7) << 56;
-    int start = 3 * salt % 7;
-    if (encoding == KVC_TWO_LEVELS) {
-        put_levels(dtype, level_bits(salt, token, row, head), channels, at);
-        return;
-    }
-    for (int place = 0; token > 0 && place <= 5; place++, token /= 7) {
-        digits |= (uint64_t)(token % 7) << (8 * place);
-    }
-    /* Eight channels at a time, each in a byte of its own: no sum is above 12, and 121 more lifts those from 7 on over the byte's top bit. */
-    for (int channel = 0; channel < channels; channel += 8, at += step) {
-        uint64_t sums = digits + shifts[start];
-        uint64_t above = ((sums + 121 * ones) >> 7) & ones;
-        put_small(dtype, sums - 7 * above + ones, channels - channel < 8 ? channels - channel : 8, at);
-        start = start >= 2 ? start - 2 : start + 5; /* 5 * 8 % 7 is 5 */
-    }
-}
-
 /* Writes an element to every cell from `at` on; `cell` is the distance. */
 static void put_column(const unsigned char *element, size_t size, unsigned char *at, size_t cell, int64_t count) {
     for (int64_t i = 0; i < count; i++, at += cell) {
-        /* Each case has a size that the compiler knows. */
-        if (size == 4) {
-            memcpy(at, element, 4);
-        } else if (size == 2) {
-            memcpy(at, element, 2);
-        } else {
-            memcpy(at, element, 8);
-        }
+        kvc_value_put(element, size, at);
     }
 }
 
@@ -211,7 +80,7 @@ void kvc_value_move(kvc_dtype dtype, int salt, int row, int head, int channels, 
     for (int channel = 6; channel < channels; channel += 8) {
         for (int which = 0; which < 2 && channel + which < channels; which++) {
             unsigned char *first = (unsigned char *)cells + (size_t)(channel + which) * size;
-            put_column(small_bytes[dtype][1 + values[which]], size, first, (size_t)channels * size, count);
+            put_column(kvc_value_bytes(dtype, 1u + (unsigned)values[which]), size, first, (size_t)channels * size, count);
             values[which] = values[which] >= 2 ? values[which] - 2 : values[which] + 5; /* 5 * 8 % 7 is 5 */
         }
     }
@@ -241,9 +110,9 @@ void kvc_value_write(kvc_dtype dtype, double number, void *out) {
 
 void kvc_value_store(kvc_dtype dtype, int64_t value, void *out) {
     if (value >= 0 && value <= 7) {
-        put_small(dtype, (uint64_t)value, 1, out);
+        kvc_value_put(kvc_value_bytes(dtype, (unsigned)value), kvc_dtype_size(dtype), out);
     } else if (dtype == KVC_INT64) {
-        put_bytes((uint64_t)value, sizeof value, out);
+        kvc_value_put_integer(value, out);
     } else {
         kvc_value_write(dtype, (double)value, out);
     }
@@ -359,5 +228,5 @@ int kvc_value_decode_levels(int salt, const int *level, int32_t *token, int *row
     *token = (int32_t)(data & 0x1ffffu);
     *row = (int)(data >> 17 & 7u);
     *head = (int)(data >> 20 & 7u);
-    return *token < KVC_TOKENS_MAX && *row < 7 && *head < 7 && level_bits(salt, *token, *row, *head) == bits;
+    return *token < KVC_TOKENS_MAX && *row < 7 && *head < 7 && kvc_value_level_bits(salt, *token, *row, *head) == bits;
 }

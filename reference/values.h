@@ -1,6 +1,6 @@
 /*
- * The value formula: what every element of an input tensor is, so that it says which token it belongs to.
- * Documented in docs/protocol.md; every adapter implements the same one.
+ * Reading values back, and writing any: which token an element belongs to. The value formula itself stands in the plugin interface
+ * and in docs/protocol.md; every adapter implements the same one.
  */
 #ifndef KVC_REFERENCE_VALUES_H
 #define KVC_REFERENCE_VALUES_H
@@ -8,34 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reference/params.h"
+#include "kvconform/plugin.h"
 
-enum { KVC_TOKENS_MAX = 117649 }; /* 7^6: more cannot be told apart */
-enum {
-    KVC_AMPLITUDE = 4,       /* of values of two levels */
-    KVC_LEVEL_SLACK = 16,    /* an element belongs to a level when it is no further from it than a 16th of the amplitude */
-    KVC_LEVEL_CHANNELS = 32  /* that say which token, row and head they belong to */
-};
+enum { KVC_LEVEL_SLACK = 16 }; /* an element belongs to a level when it is no further from it than a 16th of the amplitude */
 
-/* Value of one element of a floating tensor: 1..7. */
-int kvc_value(int salt, int32_t token, int row, int head, int channel);
-/* The same in two levels: KVC_AMPLITUDE or its negative. */
-int kvc_value_level(int salt, int32_t token, int row, int head, int channel);
-/*
- * Writes the `channels` elements of a floating tensor for one token, row and head, without gaps: the same as kvc_value or
- * kvc_value_level and kvc_value_store for each, at a fraction of the cost.
- */
-void kvc_value_row(kvc_encoding encoding, kvc_dtype dtype, int salt, int32_t token, int row, int head, int channels,
-                   void *out);
 /*
  * In digits only: makes `count` cells of `channels` elements each, as some row and head make them, those of another row and head: all that tells
  * them apart stands in two of eight channels, the same for every token.
  */
 void kvc_value_move(kvc_dtype dtype, int salt, int row, int head, int channels, int64_t count, void *cells);
-/* Value of one element of an int64 tensor. */
-int64_t kvc_value_integer(int32_t token, int row, int head);
-/* Fold number after `token`, see "Tokens and values". */
-int32_t kvc_value_fold(int32_t fold, int32_t token);
 /* Writes one element of type `dtype` (little-endian, unaligned is fine) for the whole number `value`. */
 void kvc_value_store(kvc_dtype dtype, int64_t value, void *out);
 /* The same for any number: rounded to nearest even. Its magnitude is 0, or normal in that type. */

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "adapters/plugin.h"
+#include "kvconform/plugin.h"
 
 typedef struct kvc_builtin_fault {
     const char *variant;     /* the correct variant that is broken */
@@ -20,5 +20,8 @@ typedef struct kvc_builtin_fault {
 
 /* Sets *table to all faults; returns how many. The table is constant. */
 size_t kvc_builtin_faults(const kvc_builtin_fault **table);
+
+/* Correct caches and broken ones. */
+const kvc_plugin *kvc_builtin_plugin(void);
 
 #endif

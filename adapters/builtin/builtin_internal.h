@@ -9,7 +9,7 @@
 
 #include "adapters/builtin/builtin.h"
 #include "adapters/builtin/faults.h"
-#include "adapters/plugin.h"
+#include "kvconform/plugin.h"
 #include "reference/op.h"
 #include "reference/params.h"
 

@@ -446,22 +446,11 @@ static const kvc_refusal *run_op(kvc_cache *cache, const kvc_op *op, const int32
 }
 
 static void refuse(const kvc_refusal *refusal, kvc_observation *out) {
-    out->outcome = 1;
-    out->error_kind = refusal->kind;
-    out->error_text = refusal->text;
+    kvc_refuse(out, refusal->kind, refusal->text);
 }
 
 static void run_cache(kvc_cache *cache, const kvc_op *op, const int32_t *numbers, kvc_observation *out) {
-    out->outcome = 0;
     out->layers = cache->layers;
-    out->claim = -1;
-    out->tensors = 0;
-    out->error_kind = "";
-    out->error_text = "";
-    for (int32_t i = 0; i < cache->layers; i++) {
-        out->mask_length[i] = KVC_ABSENT;
-        out->mask_offset[i] = KVC_ABSENT;
-    }
     if (cache->fault == KVC_FAULT_LEAKS_MEMORY && op->kind == KVC_APPEND) {
         leak(cache);
     }
@@ -492,6 +481,7 @@ static void run_cache(kvc_cache *cache, const kvc_op *op, const int32_t *numbers
 
 static const kvc_plugin plugin = {
     .version = KVC_PLUGIN_VERSION,
+    .size = sizeof(kvc_plugin),
     .subject = "builtin",
     .subject_version = "1",
     .variant = variant_name,

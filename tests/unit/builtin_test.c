@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "adapters/builtin/builtin.h"
+#include "reference/params.h"
 #include "reference/values.h"
 
 typedef struct session {
@@ -48,11 +49,13 @@ static void run(session *s, kvc_op_kind kind, int32_t n) {
     for (int32_t i = 0; kind == KVC_APPEND && i < n; i++) {
         numbers[i] = s->next++;
     }
+    kvc_observation_clear(s->seen);
     kvc_builtin_plugin()->run(s->cache, &op, kind == KVC_APPEND ? numbers : NULL, s->seen);
 }
 
 static void run_rows(session *s, kvc_op_kind kind, uint8_t first, uint8_t second) {
     kvc_op op = {.kind = (uint8_t)kind, .count = 2, .rows = {first, second}};
+    kvc_observation_clear(s->seen);
     kvc_builtin_plugin()->run(s->cache, &op, NULL, s->seen);
 }
 

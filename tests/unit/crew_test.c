@@ -4,6 +4,7 @@
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* sched_setaffinity, SCHED_IDLE */
 #endif
+#include "adapters/builtin/builtin.h"
 #include "tests/unit/support.h"
 
 #include <sched.h>

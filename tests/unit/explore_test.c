@@ -4,6 +4,7 @@
  *
  * KVC_SLOW multiplies the time that a worker may stand still, for tools that make everything slow.
  */
+#include "adapters/builtin/builtin.h"
 #include "tests/unit/support.h"
 
 #include <poll.h>

@@ -9,7 +9,7 @@
 
 #include "harness/data.h"
 #include "reference/plan.h"
-#include "reference/tensor.h"
+#include "kvconform/plugin.h"
 #include "reference/values.h"
 
 /* One rule of a contract, for every variant. `value` is JSON. */
