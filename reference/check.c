@@ -1,5 +1,6 @@
 #include "reference/check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "reference/values.h"
@@ -33,7 +34,29 @@ int64_t kvc_tensor_elements(const kvc_tensor *tensor)
     return count;
 }
 
-/* Distances in elements between neighbours on the axes of a slot. */
+int64_t kvc_tensor_element(const kvc_tensor *tensor, int64_t index)
+{
+    int64_t size = (int64_t)kvc_dtype_size((kvc_dtype)tensor->dtype);
+    int64_t offset = 0;
+
+    if (!kvc_tensor_is_strided(tensor))
+        return index * size;
+    for (int axis = tensor->dims - 1; axis >= 0; axis--) {
+        offset += index % tensor->shape[axis] * tensor->stride[axis];
+        index /= tensor->shape[axis];
+    }
+    return offset;
+}
+
+void kvc_tensor_pack(const kvc_tensor *tensor, int64_t elements, void *out)
+{
+    size_t size = kvc_dtype_size((kvc_dtype)tensor->dtype);
+
+    for (int64_t at = 0; at < elements; at++)
+        memcpy((uint8_t *)out + (size_t)at * size, (const uint8_t *)tensor->data + kvc_tensor_element(tensor, at), size);
+}
+
+/* Distances in bytes between neighbours on the axes of a slot. */
 typedef struct strides {
     int64_t row;
     int64_t head;
@@ -44,16 +67,18 @@ typedef struct strides {
 static strides find_strides(const kvc_slot *slot, const kvc_tensor *tensor)
 {
     strides out = {0, 0, 0, 0};
-    int64_t step = 1;
+    int64_t size = (int64_t)slot->element;
+    int64_t dense = size;
 
-    if (slot->in_lanes) {
-        out.channel = slot->channel_axis >= 0;
-        out.cell = slot->channels;
+    if (slot->in_lanes && !kvc_tensor_is_strided(tensor)) {
+        out.channel = slot->channel_axis >= 0 ? size : 0;
+        out.cell = slot->channels * size;
         out.head = out.cell * tensor->shape[slot->tokens_axis];
         out.row = out.head * slot->heads;
         return out;
     }
     for (int axis = tensor->dims - 1; axis >= 0; axis--) {
+        int64_t step = kvc_tensor_is_strided(tensor) ? tensor->stride[axis] : dense;
         if (axis == slot->batch_axis)
             out.row = step;
         else if (axis == slot->heads_axis)
@@ -64,9 +89,23 @@ static strides find_strides(const kvc_slot *slot, const kvc_tensor *tensor)
         if (out.channel == 0 && slot->channel_axis >= 0 && axis >= slot->channel_axis && axis != slot->batch_axis &&
             axis != slot->heads_axis && axis != slot->tokens_axis)
             out.channel = step;
-        step *= tensor->shape[axis];
+        dense *= tensor->shape[axis];
     }
     return out;
+}
+
+/* Whether the channels of a cell lie at one distance, also where they have several axes. */
+static int channels_join(const kvc_slot *slot, const kvc_tensor *tensor)
+{
+    if (!kvc_tensor_is_strided(tensor) || slot->channel_axis < 0)
+        return 1;
+    for (int axis = tensor->dims - 1; axis > slot->channel_axis; axis--) {
+        int both = axis != slot->tokens_axis && axis != slot->batch_axis && axis != slot->heads_axis &&
+                   axis - 1 != slot->tokens_axis && axis - 1 != slot->batch_axis && axis - 1 != slot->heads_axis;
+        if (both && tensor->stride[axis - 1] != tensor->stride[axis] * tensor->shape[axis])
+            return 0;
+    }
+    return 1;
 }
 
 /* Every axis but the tokens' has the right size. */
@@ -90,11 +129,11 @@ static inline int is_same(const uint8_t *a, const uint8_t *b, size_t size)
 
 static int all_zero(const kvc_tensor *tensor, int64_t elements)
 {
-    const uint8_t *byte = tensor->data;
-    size_t size = (size_t)elements * kvc_dtype_size((kvc_dtype)tensor->dtype);
+    static const uint8_t zero[8] = {0};
+    size_t size = kvc_dtype_size((kvc_dtype)tensor->dtype);
 
-    for (size_t at = 0; at < size; at++) {
-        if (byte[at] != 0)
+    for (int64_t at = 0; at < elements; at++) {
+        if (!is_same((const uint8_t *)tensor->data + kvc_tensor_element(tensor, at), zero, size))
             return 0;
     }
     return 1;
@@ -105,10 +144,9 @@ static int cell_is_zero(const kvc_slot *slot, const kvc_tensor *tensor, const st
 {
     static const uint8_t zero[8] = {0};
     size_t size = slot->element;
-    const uint8_t *have =
-        (const uint8_t *)tensor->data + (size_t)(row * step->row + head * step->head + cell * step->cell) * size;
+    const uint8_t *have = (const uint8_t *)tensor->data + (row * step->row + head * step->head + cell * step->cell);
 
-    for (int channel = 0; channel < slot->channels; channel++, have += (size_t)step->channel * size) {
+    for (int channel = 0; channel < slot->channels; channel++, have += step->channel) {
         if (!is_same(have, zero, size))
             return 0;
     }
@@ -128,11 +166,11 @@ static inline int cells_are(const kvc_slot *slot, const strides *step, const uin
 {
     size_t size = slot->element;
 
-    if (step->channel <= 1 && (cells == 1 || step->cell == slot->channels))
+    if ((slot->channels == 1 || step->channel == (int64_t)size) && (cells == 1 || step->cell == (int64_t)slot->cell))
         return elements_agree(slot, have, want, (size_t)cells * (size_t)slot->channels);
-    for (int32_t cell = 0; cell < cells; cell++, have += (size_t)step->cell * size) {
+    for (int32_t cell = 0; cell < cells; cell++, have += step->cell) {
         const uint8_t *at = have;
-        for (int channel = 0; channel < slot->channels; channel++, at += (size_t)step->channel * size, want += size) {
+        for (int channel = 0; channel < slot->channels; channel++, at += step->channel, want += size) {
             if (!is_same(want, at, size) && !elements_agree(slot, at, want, 1))
                 return 0;
         }
@@ -145,8 +183,7 @@ static int cell_is_right(kvc_encoder *encoder, const kvc_slot *slot, const kvc_t
 {
     const uint8_t *want =
         kvc_encoder_row(encoder, slot->encoding, slot->dtype, slot->salt, slot->channels, number, origin, (int)head);
-    const uint8_t *have = (const uint8_t *)tensor->data +
-                          (size_t)(row * step->row + head * step->head + cell * step->cell) * slot->element;
+    const uint8_t *have = (const uint8_t *)tensor->data + (row * step->row + head * step->head + cell * step->cell);
 
     return want != NULL && cells_are(slot, step, have, want, 1);
 }
@@ -157,22 +194,20 @@ int64_t kvc_check_width(const kvc_plan *plan, int slot, const kvc_tensor *tensor
     int64_t rows = tensor->dims > place->batch_axis ? tensor->shape[place->batch_axis] : -1;
 
     if (kvc_tensor_elements(tensor) < 0 || rows < 0 || rows > KVC_ROWS_MAX || tensor->dtype != (int32_t)place->dtype ||
-        !shape_is_right(place, (int32_t)rows, tensor))
+        !shape_is_right(place, (int32_t)rows, tensor) || !channels_join(place, tensor))
         return -1;
     return place->tokens_axis < 0 ? 1 : tensor->shape[place->tokens_axis];
 }
 
-/* The cell that begins at element `at`, in two levels. */
-static void read_levels(const kvc_slot *slot, const kvc_tensor *tensor, int64_t at, int64_t step, kvc_cell *out)
+/* The cell that begins at `at`, in two levels. */
+static void read_levels(const kvc_slot *slot, const kvc_tensor *tensor, const uint8_t *at, int64_t step, kvc_cell *out)
 {
-    size_t size = kvc_dtype_size((kvc_dtype)tensor->dtype);
     int level[KVC_LEVEL_CHANNELS];
 
     if (slot->channels < KVC_LEVEL_CHANNELS)
         return;
     for (int channel = 0; channel < KVC_LEVEL_CHANNELS; channel++)
-        level[channel] = kvc_value_near((kvc_dtype)tensor->dtype,
-                                        (const uint8_t *)tensor->data + (size_t)(at + channel * step) * size);
+        level[channel] = kvc_value_near((kvc_dtype)tensor->dtype, at + channel * step);
     out->known = kvc_value_decode_levels(slot->salt, level, &out->token, &out->row, &out->head);
 }
 
@@ -181,14 +216,13 @@ void kvc_check_read(const kvc_plan *plan, int slot, const kvc_tensor *tensor, in
 {
     const kvc_slot *place = &plan->slot[slot];
     strides step = find_strides(place, tensor);
-    size_t size = kvc_dtype_size((kvc_dtype)tensor->dtype);
-    int64_t at = row * step.row + head * step.head + cell * step.cell;
+    const uint8_t *at = (const uint8_t *)tensor->data + (row * step.row + head * step.head + cell * step.cell);
     int64_t values[8];
 
     memset(out, 0, sizeof *out);
     if (place->dtype == KVC_INT64) {
         int64_t value;
-        if (kvc_value_load(KVC_INT64, (const uint8_t *)tensor->data + (size_t)at * size, &value) && value >= 0 &&
+        if (kvc_value_load(KVC_INT64, at, &value) && value >= 0 &&
             value / 64 < KVC_TOKENS_MAX) {
             out->known = 1;
             out->token = (int32_t)(value / 64);
@@ -208,9 +242,7 @@ void kvc_check_read(const kvc_plan *plan, int slot, const kvc_tensor *tensor, in
     if (place->channels < 8)
         return;
     for (int channel = 0; channel < 8; channel++) {
-        if (!kvc_value_load((kvc_dtype)tensor->dtype,
-                            (const uint8_t *)tensor->data + (size_t)(at + channel * step.channel) * size,
-                            &values[channel]))
+        if (!kvc_value_load((kvc_dtype)tensor->dtype, at + channel * step.channel, &values[channel]))
             return;
     }
     out->known = kvc_value_decode(place->salt, values, 8, &out->token, &out->row, &out->head);
@@ -306,10 +338,9 @@ static int compare_tokens(kvc_encoder *encoder, const kvc_model *model, int slot
         int32_t number = run->number + (from - run->begin);
         int64_t cell = begin + (from - first);
         for (int64_t row = 0; row < model->rows; row++) {
-            const uint8_t *have =
-                (const uint8_t *)tensor->data + (size_t)(row * step->row + cell * step->cell) * place->element;
+            const uint8_t *have = (const uint8_t *)tensor->data + (row * step->row + cell * step->cell);
             int origin = run->origin[row];
-            for (int64_t head = 0; head < place->heads; head++, have += (size_t)step->head * place->element) {
+            for (int64_t head = 0; head < place->heads; head++, have += step->head) {
                 const uint8_t *want =
                     table != NULL ? kvc_encoded_lane(table, number, to - from, origin, (int)head) : NULL;
                 if (want != NULL) {
@@ -448,6 +479,24 @@ static kvc_deviation check_kept(kvc_encoder *encoder, const kvc_model *model, in
     return classify(model, slot, extent, tensor);
 }
 
+/* Without the gaps between its channels. */
+static kvc_deviation check_packed(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
+                                  const kvc_tensor *tensor, int64_t elements)
+{
+    kvc_tensor dense = *tensor;
+    void *packed = malloc((size_t)elements * kvc_dtype_size((kvc_dtype)tensor->dtype));
+    kvc_deviation deviation;
+
+    if (packed == NULL)
+        return KVC_WRONG_SHAPE;
+    kvc_tensor_pack(tensor, elements, packed);
+    memset(dense.stride, 0, sizeof dense.stride);
+    dense.data = packed;
+    deviation = kvc_check_at_length(encoder, model, slot, extent, &dense);
+    free(packed);
+    return deviation;
+}
+
 kvc_deviation kvc_check_at_length(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
                                   const kvc_tensor *tensor)
 {
@@ -471,6 +520,8 @@ kvc_deviation kvc_check_at_length(kvc_encoder *encoder, const kvc_model *model, 
         return KVC_WRONG_SHAPE;
     if (elements == 0)
         return may_be_empty ? KVC_AS_EXPECTED : KVC_SHORT;
+    if (tensor->dims == place->view->dims && !channels_join(place, tensor))
+        return check_packed(encoder, model, slot, extent, tensor, elements);
     if (tensor->dtype != (int32_t)place->dtype)
         return may_be_empty && extent->width >= 0 ? KVC_AS_EXPECTED : KVC_WRONG_DTYPE;
     if (extent->kind == KVC_CELL_FOLD)

@@ -4,9 +4,7 @@
 #ifndef KVC_REFERENCE_CHECK_H
 #define KVC_REFERENCE_CHECK_H
 
-#include "reference/encoder.h"
-#include "kvconform/plugin.h"
-#include "reference/view.h"
+#include "reference/expected.h"
 
 /* In what way an observation differs from what was expected. */
 typedef enum kvc_deviation {
@@ -42,8 +40,17 @@ const char *kvc_deviation_text(kvc_deviation deviation);
 
 /* Number of elements, or -1 for a shape that is not sane. */
 int64_t kvc_tensor_elements(const kvc_tensor *tensor);
+/* Whether its strides say where its elements lie: else they lie row by row, without gaps. */
+static inline int kvc_tensor_is_strided(const kvc_tensor *tensor)
+{
+    return tensor->dims > 0 && tensor->stride[0] != 0;
+}
+/* Where element `index`, counted row by row, lies: bytes from `data` on. The shape is sane and `index` below its elements. */
+int64_t kvc_tensor_element(const kvc_tensor *tensor, int64_t index);
+/* Writes all of its `elements` to `out`, row by row without gaps. */
+void kvc_tensor_pack(const kvc_tensor *tensor, int64_t elements, void *out);
 /* Compares; the result is exact, the kind of deviation is worked out only when there is one. */
-kvc_deviation kvc_check_tensor(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
+kvc_deviation kvc_check_tensor(kvc_expected *expected, const kvc_model *model, int slot, const kvc_extent *extent,
                                const kvc_tensor *tensor);
 
 /* The same, for what kvc_check_tensor cannot say at once. */

@@ -1,10 +1,15 @@
 /*
- * Most tensors are as they must be, and lie as the values of a table do: that is found out here, with little more than a
- * comparison of memory for each lane (a lane is one head of one row). It stands in a file of its own so that it stays small: all else is in check.c.
+ * Most tensors are as they must be, and lie as what is expected of them does: that is found out here, with little more than a
+ * comparison of memory. It stands in a file of its own so that it stays small: all else is in check.c.
  */
 #include "reference/check.h"
 
 #include <string.h>
+
+static int all_zero(const uint8_t *bytes, size_t size)
+{
+    return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
+}
 
 /* All rows and heads hold the tokens of the log from number `first` on, from `have` on. 0 also where no table has them. */
 static int lanes_are_right(kvc_encoder *encoder, const kvc_model *model, int slot, int32_t end, const uint8_t *have,
@@ -14,30 +19,21 @@ static int lanes_are_right(kvc_encoder *encoder, const kvc_model *model, int slo
     kvc_encoded *table = kvc_encoder_table(encoder, place->encoding, place->dtype, place->salt, place->channels);
     size_t size = place->cell;
     size_t lane = (size_t)width * size;
-    size_t table_lane = KVC_ENCODED_TOKENS * size;
-    size_t table_row = KVC_ENCODED_HEADS * table_lane;
     int32_t rows = model->rows;
     int heads = place->heads;
 
-    if (table == NULL || heads > KVC_ENCODED_HEADS)
+    if (table == NULL)
         return 0;
     for (const kvc_run *run = kvc_model_run(model, first); first < end; run++) {
         int last = run + 1 == model->run + model->runs;
         int32_t next = last ? end : kvc_smaller(run[1].begin, end);
         int32_t number = run->number + (first - run->begin);
-        int32_t needed = number + (next - first);
         size_t bytes = (size_t)(next - first) * size;
-        const uint8_t *first_lane = table->bytes + (size_t)number * size;
         const uint8_t *at = have;
-        if (needed > KVC_ENCODED_TOKENS)
-            return 0;
         for (int32_t row = 0; row < rows; row++) {
-            int origin = run->origin[row];
-            const uint8_t *want = first_lane + (size_t)origin * table_row;
-            for (int head = 0; head < heads; head++, at += lane, want += table_lane) {
-                if (table->filled[origin][head] < needed)
-                    kvc_encoded_fill(table, needed, origin, head);
-                if (memcmp(want, at, bytes) != 0)
+            for (int head = 0; head < heads; head++, at += lane) {
+                const uint8_t *want = kvc_encoded_lane(table, number, next - first, run->origin[row], head);
+                if (want == NULL || memcmp(want, at, bytes) != 0)
                     return 0;
             }
         }
@@ -47,41 +43,116 @@ static int lanes_are_right(kvc_encoder *encoder, const kvc_model *model, int slo
     return 1;
 }
 
-/*
- * Whether a tensor of which rows, heads, tokens and channels lie in this order is as it must be: what most are is found out at
- * once. What it says no to is looked at at length.
- */
-static int is_right_at_once(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
+/* Cells in any order: whether they are those behind the first `keep`, turned round as in a ring. */
+static int ring_is_right(const kvc_expected_cells *cells, const kvc_extent *extent, const uint8_t *have)
+{
+    size_t stripe = cells->stripe;
+    const uint8_t *want = cells->bytes + (size_t)extent->first_max * stripe;
+    size_t count = (size_t)(extent->end - extent->first_max);
+    size_t front = (size_t)extent->keep * stripe;
+
+    if (memcmp(have, cells->bytes, front) != 0)
+        return 0;
+    have += front;
+    for (size_t at = 0; at < count; at++) {
+        if (memcmp(have + at * stripe, want, stripe) == 0)
+            return memcmp(have + at * stripe, want, (count - at) * stripe) == 0 &&
+                   memcmp(have, want + (count - at) * stripe, at * stripe) == 0;
+    }
+    return count == 0;
+}
+
+/* What lies in stripes: `width` cells from `have` on. */
+static int stripes_are_right(kvc_expected *expected, const kvc_model *model, int slot, const kvc_extent *extent,
+                             const uint8_t *have, int64_t width)
+{
+    const kvc_expected_cells *cells = kvc_expected_find(expected, model, slot, extent->kind, extent->end);
+    int64_t count = extent->end - extent->first_max;
+    int64_t skipped = 0;
+
+    if (cells == NULL || count < 0)
+        return 0;
+    if (extent->as_set)
+        return width == count + extent->keep && ring_is_right(cells, extent, have);
+    if (extent->width >= 0 && width != extent->width)
+        return 0;
+    if (extent->zeros_left) {
+        skipped = width - count;
+        if (extent->first_min != extent->first_max || skipped < 0 || !all_zero(have, (size_t)skipped * cells->stripe))
+            return 0;
+        if (count == 0)
+            return 1;
+    } else if (extent->keep > 0) {
+        skipped = extent->keep;
+        if (extent->width < 0)
+            count = width - skipped;
+        if (count < 0 || skipped + count > width || memcmp(have, cells->bytes, (size_t)skipped * cells->stripe) != 0)
+            return 0;
+    } else if (extent->width < 0) {
+        count = width;
+    }
+    if (count <= 0 || skipped + count > width || extent->end - count < extent->first_min ||
+        extent->end - count > extent->first_max)
+        return 0;
+    return memcmp(have + (size_t)skipped * cells->stripe, cells->bytes + (size_t)(extent->end - count) * cells->stripe,
+                  (size_t)count * cells->stripe) == 0;
+}
+
+/* The same for lanes that lie one behind the other. */
+static int dense_is_right(kvc_expected *expected, const kvc_model *model, int slot, const kvc_extent *extent,
+                          const uint8_t *have, int64_t width)
+{
+    int64_t count = extent->width >= 0 ? extent->end - extent->first_max : width;
+
+    if (extent->kind != KVC_CELL_TOKEN || (extent->zeros_left | extent->as_set | extent->keep) != 0)
+        return 0;
+    if (count <= 0 || count > width || (extent->width >= 0 && width != extent->width) || count > extent->end ||
+        extent->end - count < extent->first_min || extent->end - count > extent->first_max)
+        return 0;
+    return lanes_are_right(expected->encoder, model, slot, extent->end, have, width, extent->end - (int32_t)count);
+}
+
+/* Whether type, sizes and, where it has them, strides are those that the slot's tensors have when they lie in stripes. */
+static int has_shape(const kvc_slot *place, const kvc_expected_cells *cells, int32_t rows, const kvc_tensor *tensor)
+{
+    int64_t wrong = tensor->dims ^ place->view->dims;
+
+    if (wrong != 0 || tensor->dtype != (int32_t)place->dtype)
+        return 0;
+    for (int axis = 0; axis < tensor->dims; axis++) {
+        wrong |= place->size[axis] >= 0 ? tensor->shape[axis] ^ place->size[axis] : 0;
+        wrong |= kvc_tensor_is_strided(tensor) ? tensor->stride[axis] ^ cells->stride[axis] : 0;
+    }
+    return (wrong | (tensor->shape[place->batch_axis] ^ rows)) == 0;
+}
+
+/* Says yes to most tensors that are as they must be. What it says no to is looked at at length. */
+static int is_right_at_once(kvc_expected *expected, const kvc_model *model, int slot, const kvc_extent *extent,
                             const kvc_tensor *tensor)
 {
     const kvc_slot *place = &model->plan->slot[slot];
     int tokens = place->tokens_axis;
+    const kvc_expected_cells *cells;
     int64_t width;
-    int64_t count;
 
-    if (tensor->dtype != (int32_t)place->dtype || tensor->dims != place->view->dims ||
-        tensor->shape[0] != model->rows || (tokens == 2 && tensor->shape[1] != place->size[1]))
+    if (extent->kind == KVC_CELL_NUMBER || extent->kind == KVC_CELL_UNKNOWN)
         return 0;
-    for (int axis = tokens + 1; axis < tensor->dims; axis++) {
-        if (tensor->shape[axis] != place->size[axis])
-            return 0;
-    }
-    width = tensor->shape[tokens];
-    if (width == 0 && extent->first_max >= extent->end)
-        return 1;
-    count = extent->width >= 0 ? extent->end - extent->first_max : width;
-    if (count <= 0 || count > width || (extent->width >= 0 && width != extent->width) || count > extent->end ||
-        extent->end - count < extent->first_min || extent->end - count > extent->first_max)
+    cells = kvc_expected_find(expected, model, slot, extent->kind, 0);
+    if (cells == NULL || !has_shape(place, cells, model->rows, tensor))
         return 0;
-    return lanes_are_right(encoder, model, slot, extent->end, tensor->data, width, extent->end - (int32_t)count);
+    width = tokens >= 0 ? tensor->shape[tokens] : 1;
+    if (width == 0)
+        return extent->first_max >= extent->end && extent->keep == 0;
+    /* One cell, or one lane, lies in both ways at once. */
+    if (kvc_tensor_is_strided(tensor) || (width == 1 && cells->one_is_dense) || (place->in_lanes && model->rows * place->heads == 1))
+        return stripes_are_right(expected, model, slot, extent, tensor->data, width);
+    return place->in_lanes && dense_is_right(expected, model, slot, extent, tensor->data, width);
 }
 
-kvc_deviation kvc_check_tensor(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
+kvc_deviation kvc_check_tensor(kvc_expected *expected, const kvc_model *model, int slot, const kvc_extent *extent,
                                const kvc_tensor *tensor)
 {
-    if (tensor != NULL && model->plan->slot[slot].in_lanes && extent->kind == KVC_CELL_TOKEN &&
-        (extent->zeros_left | extent->as_set | extent->keep) == 0 &&
-        is_right_at_once(encoder, model, slot, extent, tensor))
+    if (tensor != NULL && is_right_at_once(expected, model, slot, extent, tensor))
         return KVC_AS_EXPECTED;
-    return kvc_check_at_length(encoder, model, slot, extent, tensor);
+    return kvc_check_at_length(expected->encoder, model, slot, extent, tensor);
 }

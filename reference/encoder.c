@@ -5,15 +5,32 @@
 
 #include "reference/values.h"
 
+enum { STRIPED_AT_FIRST = 32 };
+
 kvc_encoder *kvc_encoder_open(void)
 {
     return calloc(1, sizeof(kvc_encoder));
+}
+
+/* They are many: when they have grown too large, those that are needed are made anew. */
+static void forget_striped(kvc_encoder *encoder)
+{
+    for (int at = 0; at < encoder->used; at++) {
+        for (int rows = 0; rows < KVC_ROWS_MAX; rows++) {
+            for (int heads = 0; heads < KVC_ENCODED_HEADS; heads++) {
+                free(encoder->tables[at].striped[rows][heads].bytes);
+                encoder->tables[at].striped[rows][heads] = (kvc_striped){NULL, 0, 0};
+            }
+        }
+    }
+    encoder->striped_bytes = 0;
 }
 
 void kvc_encoder_close(kvc_encoder *encoder)
 {
     if (encoder == NULL)
         return;
+    forget_striped(encoder);
     for (int at = 0; at < encoder->used; at++)
         free(encoder->tables[at].bytes);
     free(encoder);
@@ -42,21 +59,53 @@ kvc_encoded *kvc_encoder_make_table(kvc_encoder *encoder, kvc_encoding encoding,
     found->salt = salt;
     found->channels = channels;
     found->cell = (size_t)channels * kvc_dtype_size(dtype);
-    found->bytes = malloc((size_t)KVC_ROWS_MAX * KVC_ENCODED_HEADS * KVC_ENCODED_TOKENS * found->cell);
-    if (found->bytes == NULL)
-        return NULL;
     *place = (uint8_t)++encoder->used;
     return found;
 }
 
-void kvc_encoded_fill(kvc_encoded *table, int32_t end, int row, int head)
+int kvc_encoded_fill(kvc_encoded *table, int32_t end, int row, int head)
 {
-    uint8_t *lane = table->bytes + (size_t)(row * KVC_ENCODED_HEADS + head) * KVC_ENCODED_TOKENS * table->cell;
     int32_t *filled = &table->filled[row][head];
+    uint8_t *lane;
 
+    if (table->bytes == NULL)
+        table->bytes = malloc((size_t)KVC_ROWS_MAX * KVC_ENCODED_HEADS * KVC_ENCODED_TOKENS * table->cell);
+    if (table->bytes == NULL)
+        return 0;
+    lane = table->bytes + (size_t)(row * KVC_ENCODED_HEADS + head) * KVC_ENCODED_TOKENS * table->cell;
     for (; *filled < end; ++*filled)
         encode(lane + (size_t)*filled * table->cell, table->encoding, table->dtype, table->salt, table->channels,
                *filled, row, head);
+    return 1;
+}
+
+int kvc_striped_fill(kvc_encoder *encoder, kvc_encoded *table, int32_t end, int32_t rows, int heads)
+{
+    kvc_striped *striped = &table->striped[rows - 1][heads - 1];
+    size_t stripe = (size_t)rows * (size_t)heads * table->cell;
+
+    if (striped->room < end) {
+        int32_t room = striped->room > 0 ? 2 * striped->room : STRIPED_AT_FIRST;
+        uint8_t *larger;
+        while (room < end)
+            room *= 2;
+        if (encoder->striped_bytes + (size_t)room * stripe > KVC_ENCODER_STRIPED_MAX)
+            forget_striped(encoder);
+        larger = realloc(striped->bytes, (size_t)room * stripe);
+        if (larger == NULL)
+            return 0;
+        encoder->striped_bytes += (size_t)(room - striped->room) * stripe;
+        striped->bytes = larger;
+        striped->room = room;
+    }
+    for (; striped->filled < end; striped->filled++) {
+        uint8_t *at = striped->bytes + (size_t)striped->filled * stripe;
+        for (int32_t row = 0; row < rows; row++) {
+            for (int head = 0; head < heads; head++, at += table->cell)
+                encode(at, table->encoding, table->dtype, table->salt, table->channels, striped->filled, row, head);
+        }
+    }
+    return 1;
 }
 
 static const uint8_t *find_recent(kvc_encoder *encoder, kvc_encoding encoding, kvc_dtype dtype, int salt, int channels,

@@ -12,16 +12,20 @@ enum { STORED = 0, RETURNED, INPUT, EARLIER, OTHER, ORIGINAL, ORIGINAL_LENGTH, O
 /* What an input or an earlier return was when it was first shown. */
 typedef struct watched {
     const char *name;
-    const uint8_t *copy; /* of its data; NULL when there was no room: `content` stands for it */
-    size_t size;         /* of the copy */
+    kvc_tensor copy; /* what it was; without data when there was no room: `content` stands for it */
+    size_t size;     /* of the copy */
     uint64_t content;
-    int64_t shape[KVC_DIMS_MAX];
-    int32_t dims;
-    int32_t dtype;
     int16_t slot; /* of the plan, or -1 */
     uint8_t kind; /* INPUT or EARLIER */
     uint8_t live; /* documented to change */
 } watched;
+
+/* Watched tensors that lie one behind the other, as their copies do. */
+typedef struct stretch {
+    const uint8_t *data;
+    const uint8_t *copy;
+    size_t size;
+} stretch;
 
 /* Where the tensor that stands at a place of the observation belongs; names are compared by address first. */
 typedef struct shortcut {
@@ -39,11 +43,12 @@ typedef struct seen {
 
 struct kvc_judge {
     kvc_model model;
-    kvc_encoder *encoder;
+    kvc_expected *expected;
     kvc_expectation expectation;
     int step;
-    const kvc_spec *shortcuts_for; /* and for these choices of its parameters */
-    int32_t shortcuts_choice[3];
+    /* What `shortcuts` and `expected` were worked out for. */
+    const kvc_spec *spec;
+    kvc_params params;
     shortcut shortcuts[2][SHORTCUTS]; /* of an op that returned nothing, and of an append: more is shown then */
     int first_watched; /* place of the first input or earlier return in the observation */
     int followed;      /* so many of them from there on are those of `watch`, in its order */
@@ -60,8 +65,16 @@ struct kvc_judge {
     uint64_t original_content[KVC_SLOTS_MAX + 2]; /* of the slots, the lengths and the other tensors */
     int watched;
     watched watch[WATCHED_MAX];
+    kvc_tensor shown[WATCHED_MAX]; /* each as it was shown first */
+    int apart;     /* watched tensors that are in no stretch though they must not change */
+    int stretches;
+    stretch stretch[WATCHED_MAX];
     size_t copied;
     uint8_t copies[COPIES_MAX]; /* of watched tensors: comparing is faster than a digest */
+    /* Tensors without their gaps, two at most. */
+    uint8_t *packed[2];
+    size_t packed_room[2];
+    int out_of_memory;
 };
 
 kvc_judge *kvc_judge_open(void)
@@ -70,8 +83,8 @@ kvc_judge *kvc_judge_open(void)
 
     if (judge == NULL)
         return NULL;
-    judge->encoder = kvc_encoder_open();
-    if (judge->encoder == NULL) {
+    judge->expected = kvc_expected_open();
+    if (judge->expected == NULL) {
         free(judge);
         return NULL;
     }
@@ -82,9 +95,11 @@ void kvc_judge_close(kvc_judge *judge)
 {
     if (judge == NULL)
         return;
-    kvc_encoder_close(judge->encoder);
+    kvc_expected_close(judge->expected);
     if (judge->model.run != NULL)
         kvc_model_close(&judge->model);
+    free(judge->packed[0]);
+    free(judge->packed[1]);
     free(judge);
 }
 
@@ -93,18 +108,20 @@ int kvc_judge_start(kvc_judge *judge, const kvc_plan *plan, const int32_t *numbe
     if (judge->model.run == NULL && !kvc_model_open(&judge->model, plan))
         return 0;
     kvc_model_start(&judge->model, plan, numbers);
-    if (judge->shortcuts_for != plan->spec || judge->shortcuts_choice[0] != plan->params.parts ||
-        judge->shortcuts_choice[1] != plan->params.layers || judge->shortcuts_choice[2] != plan->params.states) {
-        memset(judge->shortcuts, 0, sizeof judge->shortcuts);
-        judge->shortcuts_for = plan->spec;
-        judge->shortcuts_choice[0] = plan->params.parts;
-        judge->shortcuts_choice[1] = plan->params.layers;
-        judge->shortcuts_choice[2] = plan->params.states;
+    if (judge->spec != plan->spec || memcmp(&judge->params, &plan->params, sizeof judge->params) != 0) {
+        if (judge->spec != plan->spec || judge->params.parts != plan->params.parts ||
+            judge->params.layers != plan->params.layers || judge->params.states != plan->params.states)
+            memset(judge->shortcuts, 0, sizeof judge->shortcuts);
+        kvc_expected_forget(judge->expected);
+        judge->spec = plan->spec;
+        judge->params = plan->params;
     }
     judge->step = 0;
     judge->other_known = 0;
     judge->has_original = 0;
     judge->watched = 0;
+    judge->apart = 0;
+    judge->stretches = 0;
     judge->copied = 0;
     memset(judge->address, 0, (size_t)plan->slots * sizeof judge->address[0]);
     return 1;
@@ -122,7 +139,7 @@ const kvc_expectation *kvc_judge_expectation(const kvc_judge *judge)
 
 kvc_encoder *kvc_judge_encoder(kvc_judge *judge)
 {
-    return judge->encoder;
+    return judge->expected->encoder;
 }
 
 void kvc_failure_add(kvc_failure *failure, kvc_law law)
@@ -199,16 +216,35 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
     return hash;
 }
 
-static uint64_t hash_tensor(uint64_t hash, const kvc_tensor *tensor)
+/* The elements of a tensor, of `size` bytes in all, row by row without gaps; place `which` is used where it has them otherwise. */
+static const uint8_t *pack(kvc_judge *judge, int which, const kvc_tensor *tensor, size_t size)
+{
+    if (!kvc_tensor_is_strided(tensor))
+        return tensor->data;
+    if (size > judge->packed_room[which]) {
+        uint8_t *larger = realloc(judge->packed[which], size);
+        if (larger == NULL) {
+            judge->out_of_memory = 1;
+            return NULL;
+        }
+        judge->packed[which] = larger;
+        judge->packed_room[which] = size;
+    }
+    kvc_tensor_pack(tensor, (int64_t)(size / kvc_dtype_size((kvc_dtype)tensor->dtype)), judge->packed[which]);
+    return judge->packed[which];
+}
+
+/* The same for the same elements, however they lie. */
+static uint64_t hash_tensor(kvc_judge *judge, uint64_t hash, const kvc_tensor *tensor)
 {
     int64_t elements = kvc_tensor_elements(tensor);
+    size_t size = elements > 0 ? (size_t)elements * kvc_dtype_size((kvc_dtype)tensor->dtype) : 0;
+    const uint8_t *packed = size > 0 ? pack(judge, 0, tensor, size) : NULL;
 
     for (int axis = 0; axis < tensor->dims && axis < KVC_DIMS_MAX; axis++)
         hash = mix(hash, (uint64_t)tensor->shape[axis]);
     hash = mix(hash, (uint64_t)tensor->dtype);
-    if (elements > 0)
-        hash = hash_bytes(hash, tensor->data, (size_t)elements * kvc_dtype_size((kvc_dtype)tensor->dtype));
-    return hash;
+    return packed != NULL ? hash_bytes(hash, packed, size) : hash;
 }
 
 static shortcut find_name(const kvc_plan *plan, const char *name)
@@ -302,13 +338,13 @@ static void sort_tensors(kvc_judge *judge, const kvc_op *op, const kvc_observati
             judge->original_length = tensor;
         else if (place.kind == ORIGINAL_OTHER)
             judge->original_other =
-                hash_tensor(hash_bytes(judge->original_other, tensor->name, strlen(tensor->name)), tensor);
+                hash_tensor(judge, hash_bytes(judge->original_other, tensor->name, strlen(tensor->name)), tensor);
         else if (place.kind == OTHER)
-            *other = hash_tensor(hash_bytes(*other, tensor->name, strlen(tensor->name)), tensor);
+            *other = hash_tensor(judge, hash_bytes(*other, tensor->name, strlen(tensor->name)), tensor);
     }
     for (int at = 0; plan->has_opaque && at < plan->slots; at++) {
         if (plan->slot[at].view->rule == KVC_RULE_OPAQUE && judge->seen[at].stored != NULL)
-            *other = hash_tensor(*other, judge->seen[at].stored);
+            *other = hash_tensor(judge, *other, judge->seen[at].stored);
     }
 }
 
@@ -359,7 +395,7 @@ static void check_state(kvc_judge *judge, const kvc_observation *observation, co
         if (model->slot[at].unjudged || (refused != NULL && kvc_model_fed_before(model, at, refused)))
             continue;
         plan->slot[at].kind->stored(model, at, &extent);
-        deviation = kvc_check_tensor(judge->encoder, model, at, &extent, judge->seen[at].stored);
+        deviation = kvc_check_tensor(judge->expected, model, at, &extent, judge->seen[at].stored);
         if (deviation == KVC_AS_EXPECTED)
             deviation = check_early_buffer(model, at, &extent, judge->seen[at].stored);
         if (deviation != KVC_AS_EXPECTED)
@@ -376,6 +412,13 @@ static int same_shape(int32_t dims, const int64_t *a, const int64_t *b)
     return differs == 0;
 }
 
+/* Whether both have the same type and shape, and elements that lie alike. */
+static int lie_alike(const kvc_tensor *a, const kvc_tensor *b)
+{
+    return a->dims == b->dims && a->dtype == b->dtype && same_shape(a->dims, a->shape, b->shape) &&
+           same_shape(a->dims, a->stride, b->stride);
+}
+
 /* A returned tensor that shares the bytes of the stored one, and must hold the same, was checked with it. */
 static int checked_as_stored(const kvc_judge *judge, int slot, const kvc_extent *returned)
 {
@@ -383,8 +426,7 @@ static int checked_as_stored(const kvc_judge *judge, int slot, const kvc_extent 
     const kvc_tensor *b = judge->seen[slot].returned;
     kvc_extent stored = {.kind = KVC_CELL_TOKEN, .width = -1};
 
-    if (a == NULL || b == NULL || a->data != b->data || a->data == NULL || a->dims != b->dims || a->dtype != b->dtype ||
-        !same_shape(a->dims, a->shape, b->shape))
+    if (a == NULL || b == NULL || a->data != b->data || a->data == NULL || !lie_alike(a, b))
         return 0;
     judge->model.plan->slot[slot].kind->stored(&judge->model, slot, &stored);
     return stored.kind == returned->kind && stored.first_min == returned->first_min &&
@@ -425,7 +467,7 @@ static void check_returned(kvc_judge *judge, const kvc_observation *observation,
         if (model->slot[at].unjudged || !kvc_view_returned(model, at, &extent))
             continue;
         if (!checked_as_stored(judge, at, &extent)) {
-            deviation = kvc_check_tensor(judge->encoder, model, at, &extent, judge->seen[at].returned);
+            deviation = kvc_check_tensor(judge->expected, model, at, &extent, judge->seen[at].returned);
             if (deviation != KVC_AS_EXPECTED)
                 note(failure, found, KVC_RETURN, KVC_PLACE_RETURNED, at, model->plan->slot[at].layer, deviation);
         }
@@ -500,7 +542,27 @@ static int input_is_whole(kvc_judge *judge, int slot, const kvc_tensor *tensor)
         extent.zeros_left = 1;
         extent.first_max = kvc_larger(extent.first_min, model->length - model->plan->params.kernel);
     }
-    return kvc_check_tensor(judge->encoder, model, slot, &extent, tensor) == KVC_AS_EXPECTED;
+    return kvc_check_tensor(judge->expected, model, slot, &extent, tensor) == KVC_AS_EXPECTED;
+}
+
+/* Whether the elements, of `size` bytes in all, fill a piece of memory from `data` on, in whatever order. */
+static int fills_memory(const kvc_tensor *tensor, size_t size)
+{
+    int64_t filled = (int64_t)kvc_dtype_size((kvc_dtype)tensor->dtype);
+
+    if (!kvc_tensor_is_strided(tensor) || size == 0)
+        return 1;
+    for (int round = 0; round < tensor->dims && filled < (int64_t)size; round++) {
+        int64_t next = 0;
+        for (int axis = 0; axis < tensor->dims; axis++) {
+            if (tensor->shape[axis] > 1 && tensor->stride[axis] == filled)
+                next = filled * tensor->shape[axis];
+        }
+        if (next == 0)
+            return 0;
+        filled = next;
+    }
+    return filled == (int64_t)size;
 }
 
 /* Remembers a watched tensor as it is now. */
@@ -508,36 +570,80 @@ static void keep_watched(kvc_judge *judge, watched *entry, const kvc_tensor *ten
 {
     int64_t elements = kvc_tensor_elements(tensor);
     size_t size = elements > 0 ? (size_t)elements * kvc_dtype_size((kvc_dtype)tensor->dtype) : 0;
+    uint8_t *copy = judge->copies + judge->copied;
+    int fills = elements >= 0 && fills_memory(tensor, size);
+    const uint8_t *from = tensor->data;
 
+    judge->shown[entry - judge->watch] = *tensor;
     entry->name = tensor->name;
     entry->kind = (uint8_t)kind;
     entry->slot = (int16_t)watched_slot(judge->model.plan, tensor->name);
     entry->live = kind == EARLIER && entry->slot >= 0 &&
                   kvc_slot_rule(&judge->model, entry->slot, KVC_CONTRACT_RETURNED_TENSORS)->value == KVC_RETURNED_LIVE;
-    entry->copy = NULL;
+    entry->copy = *tensor;
+    entry->copy.data = NULL;
     if (entry->live)
         return;
+    judge->apart += !fills;
     if (elements < 0 || size > COPIES_MAX - judge->copied) {
-        entry->content = hash_tensor(2, tensor);
+        judge->apart += fills;
+        entry->content = hash_tensor(judge, 2, tensor);
         return;
     }
-    entry->dtype = tensor->dtype;
-    entry->dims = tensor->dims;
-    memcpy(entry->shape, tensor->shape, sizeof entry->shape);
     entry->size = size;
-    entry->copy = judge->copies + judge->copied;
-    if (size > 0)
-        memcpy(judge->copies + judge->copied, tensor->data, size);
+    entry->copy.data = copy;
+    if (size == 0)
+        return;
+    if (!fills) {
+        memset(entry->copy.stride, 0, sizeof entry->copy.stride);
+        from = pack(judge, 0, tensor, size);
+    }
+    if (from != NULL)
+        memcpy(copy, from, size);
     judge->copied += size;
+    if (!fills)
+        return;
+    if (judge->stretches > 0) {
+        stretch *last = &judge->stretch[judge->stretches - 1];
+        if (last->data + last->size == from && last->copy + last->size == copy) {
+            last->size += size;
+            return;
+        }
+    }
+    judge->stretch[judge->stretches++] = (stretch){from, copy, size};
 }
 
-static inline int is_unchanged(const watched *entry, const kvc_tensor *tensor)
+static int is_unchanged(kvc_judge *judge, const watched *entry, const kvc_tensor *tensor)
 {
-    if (entry->copy == NULL)
-        return entry->content == hash_tensor(2, tensor);
-    if (tensor->dtype != entry->dtype || tensor->dims != entry->dims || !same_shape(entry->dims, entry->shape, tensor->shape))
+    const uint8_t *before;
+    const uint8_t *now;
+
+    if (entry->copy.data == NULL)
+        return entry->content == hash_tensor(judge, 2, tensor);
+    if (lie_alike(&entry->copy, tensor))
+        return entry->size == 0 || memcmp(entry->copy.data, tensor->data, entry->size) == 0;
+    if (tensor->dtype != entry->copy.dtype || tensor->dims != entry->copy.dims ||
+        !same_shape(tensor->dims, entry->copy.shape, tensor->shape))
         return 0;
-    return entry->size == 0 || memcmp(entry->copy, tensor->data, entry->size) == 0;
+    if (entry->size == 0)
+        return 1;
+    before = pack(judge, 0, &entry->copy, entry->size);
+    now = pack(judge, 1, tensor, entry->size);
+    return before == NULL || now == NULL || memcmp(before, now, entry->size) == 0;
+}
+
+/* All that are followed are shown as they were first, and none of those that must not change has changed. */
+static int all_unchanged(const kvc_judge *judge, const kvc_observation *observation)
+{
+    if (judge->apart > 0 || judge->followed != judge->watched ||
+        memcmp(judge->shown, &observation->tensor[judge->first_watched], (size_t)judge->watched * sizeof judge->shown[0]) != 0)
+        return 0;
+    for (int at = 0; at < judge->stretches; at++) {
+        const stretch *next = &judge->stretch[at];
+        if (memcmp(next->data, next->copy, next->size) != 0)
+            return 0;
+    }
+    return 1;
 }
 
 /*
@@ -564,10 +670,10 @@ static watched *find_watched(kvc_judge *judge, const kvc_tensor *tensor, int kin
 }
 
 /* A tensor that was shown before holds what it held then. */
-static void check_known(const kvc_judge *judge, const watched *entry, const kvc_tensor *tensor, kvc_failure *failure,
+static void check_known(kvc_judge *judge, const watched *entry, const kvc_tensor *tensor, kvc_failure *failure,
                         int *found)
 {
-    if (!entry->live && !is_unchanged(entry, tensor))
+    if (!entry->live && !is_unchanged(judge, entry, tensor))
         note(failure, found, KVC_ALIAS, entry->kind == INPUT ? KVC_PLACE_INPUT : KVC_PLACE_EARLIER, entry->slot,
              entry->slot >= 0 ? judge->model.plan->slot[entry->slot].layer : 0, KVC_WRITTEN);
 }
@@ -578,7 +684,7 @@ static void check_watched(kvc_judge *judge, const kvc_observation *observation, 
     int next = judge->followed;
     int complete = judge->followed == judge->watched;
 
-    for (int at = 0; at < judge->followed; at++)
+    for (int at = all_unchanged(judge, observation) ? judge->followed : 0; at < judge->followed; at++)
         check_known(judge, &judge->watch[at], &observation->tensor[judge->first_watched + at], failure, found);
     for (int at = judge->first_watched + judge->followed; at < observation->tensors; at++) {
         const kvc_tensor *tensor = &observation->tensor[at];
@@ -609,21 +715,21 @@ static kvc_deviation check_original_length(const kvc_judge *judge)
         return KVC_WRONG_SHAPE;
     for (int layer = 0; layer < plan->layers; layer++) {
         int64_t length;
-        memcpy(&length, (const uint8_t *)tensor->data + (size_t)layer * sizeof length, sizeof length);
+        memcpy(&length, (const uint8_t *)tensor->data + kvc_tensor_element(tensor, layer), sizeof length);
         if (plan->layer[layer].spec->length && length != judge->model.length)
             return length < judge->model.length ? KVC_TOO_LOW : KVC_TOO_HIGH;
     }
     return KVC_AS_EXPECTED;
 }
 
-static uint64_t original_content(const kvc_judge *judge, int at)
+static uint64_t original_content(kvc_judge *judge, int at)
 {
     const kvc_plan *plan = judge->model.plan;
     const kvc_tensor *tensor = at < plan->slots ? judge->seen[at].original : judge->original_length;
 
     if (at > plan->slots)
         return judge->original_other;
-    return tensor != NULL ? hash_tensor(3, tensor) : 0;
+    return tensor != NULL ? hash_tensor(judge, 3, tensor) : 0;
 }
 
 /* The cache that was copied is what it was before, and stays so whatever is done with the copy. */
@@ -647,7 +753,7 @@ static void check_original(kvc_judge *judge, const kvc_op *op, kvc_failure *fail
         } else if (at < plan->slots && !model->slot[at].unjudged) {
             kvc_extent extent = {.kind = KVC_CELL_TOKEN, .width = -1};
             plan->slot[at].kind->stored(model, at, &extent);
-            deviation = kvc_check_tensor(judge->encoder, model, at, &extent, judge->seen[at].original);
+            deviation = kvc_check_tensor(judge->expected, model, at, &extent, judge->seen[at].original);
         }
         judge->original_content[at] = content;
         if (deviation != KVC_AS_EXPECTED)
@@ -831,7 +937,7 @@ int kvc_judge_step(kvc_judge *judge, const kvc_op *op, const kvc_observation *ob
                                        : judge_done(judge, op, observation, other, failure);
     judge->other = other;
     judge->other_known = 1;
-    return result;
+    return judge->out_of_memory ? -1 : result;
 }
 
 int kvc_judge_assume(kvc_judge *judge, const kvc_op *op)

@@ -24,6 +24,8 @@ int kvc_model_open(kvc_model *model, const kvc_plan *plan)
 static void forget(kvc_model *model)
 {
     model->length = 0;
+    model->changes++;
+    model->intact = 0;
     model->runs = 0;
     model->appended = 0;
     model->used = 0;
@@ -317,6 +319,8 @@ static void commit_crop(kvc_model *model, const kvc_expectation *crop)
         return;
     }
     model->length = crop->target;
+    model->changes++;
+    model->intact = crop->target;
     while (model->runs > 0 && model->run[model->runs - 1].begin >= model->length)
         model->runs--;
     for (int at = 0; at < model->plan->slots; at++) {
@@ -342,6 +346,8 @@ static void move_rows(kvc_model *model, const uint8_t *rows, int32_t count)
         }
     }
     model->rows = count;
+    model->changes++;
+    model->intact = 0;
 }
 
 int kvc_model_fed_before(const kvc_model *model, int slot, const kvc_expectation *refused)

@@ -39,6 +39,8 @@ typedef struct kvc_model {
     int32_t rows;
     int32_t next; /* token numbers that were used up */
     int32_t appended; /* tokens of the last append, 0 after any other op */
+    uint32_t changes; /* how often tokens were taken out of the log, or rows changed places */
+    int32_t intact;   /* tokens from the oldest on that the last of these changes has left as they were */
     const int32_t *numbers; /* NULL, or the number of each token in the order of appending; not owned */
     int used;           /* appended to since it was made or reset */
     int recording;

@@ -6,16 +6,16 @@
 typedef struct scene {
     tiny *subject;
     kvc_model model;
-    kvc_encoder *encoder;
+    kvc_expected *expected;
     arena *memory;
 } scene;
 
 static scene begin(tiny *subject, const char *const *ops) {
     scene out = {.subject = subject};
     tiny_plan(subject);
-    out.encoder = kvc_encoder_open();
+    out.expected = kvc_expected_open();
     out.memory = calloc(1, sizeof *out.memory);
-    cr_assert_not_null(out.encoder);
+    cr_assert_not_null(out.expected);
     cr_assert_not_null(out.memory);
     cr_assert(kvc_model_open(&out.model, &subject->plan));
     for (; *ops != NULL; ops++) {
@@ -29,25 +29,28 @@ static scene begin(tiny *subject, const char *const *ops) {
 
 static void end(scene *s) {
     kvc_model_close(&s->model);
-    kvc_encoder_close(s->encoder);
+    kvc_expected_close(s->expected);
     free(s->memory);
 }
 
 static kvc_deviation check(scene *s, int slot, const kvc_tensor *tensor) {
     kvc_extent extent = {.kind = KVC_CELL_TOKEN, .width = -1};
     kvc_view_kind_of(s->subject->plan.slot[slot].view->rule)->stored(&s->model, slot, &extent);
-    return kvc_check_tensor(s->encoder, &s->model, slot, &extent, tensor);
+    return kvc_check_tensor(s->expected, &s->model, slot, &extent, tensor);
 }
 
-/* A tensor in words, in every dtype. */
+/* A tensor in words, in every dtype and however it lies in memory. */
 static void expect_all(tiny *subject, const char *const *ops, int slot, const char *text, kvc_deviation expected) {
     for (int32_t dtype = 0; dtype <= KVC_FLOAT64; dtype++) {
         subject->params.dtype = dtype;
         scene s = begin(subject, ops);
         kvc_tensor tensor = tensor_of(s.memory, &subject->plan, slot, text);
-        kvc_deviation have = check(&s, slot, &tensor);
-        cr_expect_eq((int)have, (int)expected, "%s %s: %s, expected %s", kvc_dtype_name((kvc_dtype)dtype), text,
-                     kvc_deviation_text(have), kvc_deviation_text(expected));
+        for (int way = 0; way < LIES_WAYS; way++) {
+            kvc_tensor lies = laid_out(s.memory, &subject->plan.slot[slot], &tensor, way);
+            kvc_deviation have = check(&s, slot, &lies);
+            cr_expect_eq((int)have, (int)expected, "%s %s, way %d: %s, expected %s", kvc_dtype_name((kvc_dtype)dtype), text, way,
+                         kvc_deviation_text(have), kvc_deviation_text(expected));
+        }
         end(&s);
     }
     subject->params.dtype = KVC_FLOAT32;
@@ -164,12 +167,38 @@ Test(check, every_element_counts) {
         kvc_tensor tensor = tensor_of(s.memory, &subject->plan, 0, "0 1 2|0 1 2");
         int64_t bytes = kvc_tensor_elements(&tensor) * (int64_t)kvc_dtype_size((kvc_dtype)dtype);
         cr_expect_eq(kvc_tensor_elements(&tensor), 2 * 2 * 3 * 9);
-        for (int64_t at = 0; at < bytes; at++) {
-            s.memory->byte[at] ^= 1;
-            cr_assert_neq((int)check(&s, 0, &tensor), KVC_AS_EXPECTED, "byte %d", (int)at);
-            s.memory->byte[at] ^= 1;
+        for (int way = LIES_DENSE; way <= LIES_TOKENS_FIRST; way++) {
+            size_t first = way == LIES_DENSE ? 0 : s.memory->used;
+            kvc_tensor lies = laid_out(s.memory, &subject->plan.slot[0], &tensor, way);
+            for (size_t at = first; at < first + (size_t)bytes; at++) {
+                s.memory->byte[at] ^= 1;
+                cr_assert_neq((int)check(&s, 0, &lies), KVC_AS_EXPECTED, "byte %d", (int)at);
+                s.memory->byte[at] ^= 1;
+            }
+            cr_expect_eq((int)check(&s, 0, &lies), KVC_AS_EXPECTED);
         }
-        cr_expect_eq((int)check(&s, 0, &tensor), KVC_AS_EXPECTED);
+        end(&s);
+    }
+    tiny_close(subject);
+}
+
+/* A distance that is not the one at which the elements lie: what stands there is something else. */
+Test(check, every_stride_counts) {
+    tiny *subject = tiny_open(KEYS("all", ""), RULE("crop", "remove"));
+    subject->params.batch = 2;
+    subject->params.heads = 2;
+    for (int way = LIES_TOKENS_FIRST; way < LIES_WAYS; way++) {
+        scene s = begin(subject, three_of_five);
+        kvc_tensor tensor = tensor_of(s.memory, &subject->plan, 0, "0 1 2|0 1 2");
+        kvc_tensor lies = laid_out(s.memory, &subject->plan.slot[0], &tensor, way);
+        cr_expect_eq((int)check(&s, 0, &lies), KVC_AS_EXPECTED);
+        for (int axis = 0; axis < lies.dims; axis++) {
+            kvc_tensor wrong = lies;
+            wrong.stride[axis] /= 2;
+            cr_expect_neq((int)check(&s, 0, &wrong), KVC_AS_EXPECTED, "way %d axis %d halved", way, axis);
+            wrong.stride[axis] = 0;
+            cr_expect_neq((int)check(&s, 0, &wrong), KVC_AS_EXPECTED, "way %d axis %d none", way, axis);
+        }
         end(&s);
     }
     tiny_close(subject);

@@ -10,6 +10,7 @@ typedef struct scene {
     arena *memory;
     kvc_op op;
     kvc_failure failure;
+    int lies; /* how the tensors that are shown lie in memory */
     int names;
     char name[64][KVC_SLOT_NAME_MAX]; /* each kept once for the whole scene, as those of a plugin */
 } scene;
@@ -72,7 +73,8 @@ static void show(scene *s, const char *name, const char *text) {
     if (place == NULL) {
         place = &s->seen->tensor[s->seen->tensors++];
     }
-    *place = tensor_of(s->memory, plan, slot, text);
+    kvc_tensor dense = tensor_of(s->memory, plan, slot, text);
+    *place = laid_out(s->memory, &plan->slot[slot], &dense, s->lies);
     place->name = keep_name(s, name);
 }
 
@@ -801,6 +803,47 @@ Test(judge, alias) {
     show(s, "input.0.values", "0 -");
     bad(s, KVC_ALIAS, KVC_PLACE_INPUT, KVC_WRITTEN, NONE);
     end(s);
+}
+
+/* However they lie: tensors that stand where they stood hold what they held, to the last byte; another place is no change. */
+Test(judge, alias_in_place) {
+    for (int way = LIES_DENSE; way < LIES_WAYS; way++) {
+        for (int wrong = 0; wrong < 4; wrong++) {
+            scene *s = full();
+            kvc_tensor kept[4];
+            int first;
+            unsigned char *last;
+            s->lies = way;
+            see(s, "append 2", "0 1");
+            first = s->seen->tensors;
+            show(s, "input.0.keys", "0 1");
+            show(s, "input.0.values", "0 1");
+            show(s, "earlier.0.keys", "0 1");
+            show(s, "earlier.0.values", "0 1");
+            memcpy(kept, &s->seen->tensor[first], sizeof kept);
+            good(s);
+            for (int round = 0; round < 3; round++) {
+                see(s, "crop 0", "0 1");
+                memcpy(&s->seen->tensor[s->seen->tensors], kept, sizeof kept);
+                if (round == 1) {
+                    size_t size = (size_t)kvc_tensor_element(&kept[wrong], kvc_tensor_elements(&kept[wrong]) - 1) + 8;
+                    unsigned char *copy = s->memory->byte + s->memory->used;
+                    s->memory->used += size;
+                    memcpy(copy, kept[wrong].data, size);
+                    s->seen->tensor[s->seen->tensors + wrong].data = copy;
+                }
+                s->seen->tensors += 4;
+                if (round < 2) {
+                    good(s);
+                }
+            }
+            last = (unsigned char *)(uintptr_t)kept[wrong].data + kvc_tensor_element(&kept[wrong], kvc_tensor_elements(&kept[wrong]) - 1);
+            *last ^= 1;
+            bad(s, KVC_ALIAS, wrong < 2 ? KVC_PLACE_INPUT : KVC_PLACE_EARLIER, KVC_WRITTEN, NONE);
+            cr_expect_eq(s->failure.slot, wrong % 2);
+            end(s);
+        }
+    }
 }
 
 /* What the contract calls `live` may change. */

@@ -256,4 +256,49 @@ static inline kvc_tensor tensor_of(arena *memory, const kvc_plan *plan, int slot
     return tensor;
 }
 
+/* Ways in which a tensor may lie in memory. */
+enum { LIES_DENSE = 0, LIES_TOKENS_FIRST, LIES_WITH_GAPS, LIES_REVERSED, LIES_WAYS };
+
+/*
+ * The same elements in another way: all rows and heads of a token together, with as many other bytes between any two elements, or
+ * with the first axis innermost.
+ */
+static inline kvc_tensor laid_out(arena *memory, const kvc_slot *place, const kvc_tensor *tensor, int way) {
+    kvc_tensor out = *tensor;
+    int64_t elements = 1;
+    size_t size = kvc_dtype_size((kvc_dtype)tensor->dtype);
+    int64_t step = (int64_t)size * (way == LIES_WITH_GAPS ? 2 : 1);
+    int outermost = way == LIES_TOKENS_FIRST ? place->tokens_axis : -1;
+    if (way == LIES_DENSE) {
+        return out;
+    }
+    for (int at = tensor->dims - 1; at >= 0; at--) {
+        int axis = way == LIES_REVERSED ? tensor->dims - 1 - at : at;
+        elements *= tensor->shape[axis];
+        if (axis != outermost) {
+            out.stride[axis] = step;
+            step *= tensor->shape[axis];
+        }
+    }
+    if (outermost >= 0) {
+        out.stride[outermost] = step;
+    }
+    unsigned char *data = memory->byte + memory->used;
+    size_t needed = 2 * (size_t)elements * size;
+    cr_assert_leq(memory->used + needed, sizeof memory->byte);
+    memory->used += (needed + 15) / 16 * 16;
+    memset(data, 0x5a, needed);
+    out.data = data;
+    for (int64_t index = 0; index < elements; index++) {
+        int64_t rest = index;
+        int64_t offset = 0;
+        for (int axis = tensor->dims - 1; axis >= 0; axis--) {
+            offset += rest % tensor->shape[axis] * out.stride[axis];
+            rest /= tensor->shape[axis];
+        }
+        memcpy(data + offset, (const unsigned char *)tensor->data + (size_t)index * size, size);
+    }
+    return out;
+}
+
 #endif

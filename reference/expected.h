@@ -1,0 +1,55 @@
+/*
+ * What the tensors of a cache must hold, laid out and kept from op to op: an append adds to it, so that a check is one comparison
+ * of memory, however many tokens, rows and heads there are.
+ */
+#ifndef KVC_REFERENCE_EXPECTED_H
+#define KVC_REFERENCE_EXPECTED_H
+
+#include "kvconform/plugin.h"
+#include "reference/encoder.h"
+#include "reference/view.h"
+
+enum { KVC_EXPECTED_BYTES_MAX = 1 << 16 }; /* for one tensor */
+
+/* The cells of one slot: [cell][row][head][channel]. */
+typedef struct kvc_expected_cells {
+    uint8_t *bytes; /* owned */
+    size_t room;
+    size_t stripe; /* bytes of one cell in all rows and heads */
+    uint32_t changes; /* of the model, when it was looked at last */
+    int32_t rows;
+    int32_t laid; /* so many cells from the first on are as they must be */
+    kvc_cell_kind kind;
+    kvc_encoded *table; /* NULL: there are too many channels */
+    int described; /* what follows is that of the plan */
+    int salt;
+    int channels;
+    kvc_dtype dtype;
+    kvc_encoding encoding;
+    int heads;
+    int64_t stride[KVC_DIMS_MAX]; /* of a tensor that lies in the same way */
+    int one_is_dense; /* a tensor of one cell without gaps lies in the same way too */
+    /* Of a folded state: what was laid. */
+    int32_t fold[KVC_ROWS_MAX];
+    uint8_t fold_row[KVC_ROWS_MAX];
+} kvc_expected_cells;
+
+/* Belongs to one model. */
+typedef struct kvc_expected {
+    kvc_encoder *encoder;
+    kvc_expected_cells slot[KVC_SLOTS_MAX];
+} kvc_expected;
+
+/* Returns NULL when memory is short. */
+kvc_expected *kvc_expected_open(void);
+void kvc_expected_close(kvc_expected *expected);
+/* The model follows another plan from now on. */
+void kvc_expected_forget(kvc_expected *expected);
+/*
+ * The cells of a slot of this kind, from the first of the log (its first block, constant, or the one state) to number `end`; the
+ * distance from one to the next is `stripe`. NULL when they would be too large or memory is short. Valid until the next call.
+ */
+const kvc_expected_cells *kvc_expected_find(kvc_expected *expected, const kvc_model *model, int slot, kvc_cell_kind kind,
+                                            int32_t end);
+
+#endif
