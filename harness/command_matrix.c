@@ -62,7 +62,7 @@ static int prepare(matrix *self)
 
     if (version != NULL && target != NULL && kvc_target_parse(word, options, target, &error) == KVC_TARGET_READY) {
         status = KVC_EXIT_USAGE;
-        if (target->is_exec || target->version[0] != '\0' || strcmp(target->subject, "builtin") == 0) {
+        if (target->is_exec || target->is_plugin || target->version[0] != '\0' || strcmp(target->subject, "builtin") == 0) {
             kvc_error_set(&error, "matrix: \"%.60s\": expected a subject that has versions, without one: transformers[:VARIANT]",
                           word);
         } else {

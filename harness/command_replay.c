@@ -319,6 +319,12 @@ static int replay_all(replaying *self, const workload *work)
     return status;
 }
 
+/* The target of the command line is started first: it may bring the specs that its cases are read by. */
+static int start_given(replaying *self)
+{
+    return self->session->options->target != NULL ? start_crew(self, self->session->options->target) : 0;
+}
+
 int kvc_command_replay(const kvc_session *session)
 {
     replaying self = {.session = session};
@@ -336,7 +342,7 @@ int kvc_command_replay(const kvc_session *session)
     self.target = malloc(sizeof *self.target);
     if (self.target == NULL) {
         kvc_complain("not enough memory");
-    } else if ((status = prepare(session, &work)) != KVC_EXIT_INTERNAL) {
+    } else if ((status = start_given(&self)) == 0 && (status = prepare(session, &work)) != KVC_EXIT_INTERNAL) {
         int ran = replay_all(&self, &work);
         status = status != 0 ? status : ran;
         if (self.as_expected + self.unexpected > 0 && !session->options->quiet)

@@ -408,7 +408,7 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
         }
         (void)snprintf(what, sizeof what, "%s %s %s", run.subject, run.version, variants[at]);
         kvc_progress_name(&self->progress, what);
-        run_variant(self, crew, spec, &entry, contract, variants, target->access.plugin != NULL);
+        run_variant(self, crew, spec, &entry, contract, variants, kvc_subject_in_process(&target->access));
     }
     cJSON_Delete(uncovered);
     if (matched)

@@ -1,23 +1,46 @@
 /* kvconform smoke: judges an adapter before its subject. */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "harness/choice.h"
 #include "harness/commands.h"
 #include "harness/driver.h"
+#include "harness/system.h"
 #include "harness/target.h"
+#include "reference/brought.h"
+
+enum { LOOK_MS = 20, STANDING_TIMES = 10 };
+
+/* What a child that judges a plugin says to its parent, while it lives. */
+typedef struct smoke_state {
+    volatile int problems;
+    volatile unsigned checks; /* begun */
+    char doing[160];          /* the last of them */
+} smoke_state;
 
 typedef struct smoking {
     const kvc_session *session;
     kvc_driver *driver;
-    int problems;
+    FILE *out;
+    smoke_state *state;
 } smoking;
+
+/* A check begins: what goes wrong from now on belongs to it. */
+static void begin(smoking *self, const char *what)
+{
+    (void)snprintf(self->state->doing, sizeof self->state->doing, "%s", what);
+    self->state->checks = self->state->checks + 1;
+}
 
 static void check(smoking *self, int good, const char *what, const char *why)
 {
-    self->problems += !good;
-    (void)printf("%s %s%s%s\n", good ? "ok  " : "FAIL", what, good ? "" : ": ", good ? "" : why);
+    self->state->problems = self->state->problems + !good;
+    (void)fprintf(self->out, "%s %s%s%s\n", good ? "ok  " : "FAIL", what, good ? "" : ": ", good ? "" : why);
 }
 
 /* What a step must show, whatever the subject does. */
@@ -78,6 +101,7 @@ static void smoke_variant(smoking *self, const kvc_spec *spec, const char *varia
     kvc_choice_make(self->session->catalogue, spec, &rules, version, variants, &choice);
     params = kvc_choice_smallest(&choice);
     (void)snprintf(what, sizeof what, "%s: answers a batch of sequences", variant);
+    begin(self, what);
     if (kvc_plan_make(self->session->catalogue, contract, spec, variant, &params, &plan, &error)) {
         if (!kvc_plan_has_op(&plan, KVC_RESET))
             batch.count = 2;
@@ -118,18 +142,119 @@ static void smoke_all(smoking *self, const cJSON *hello)
     free(variants);
 }
 
+/* All checks of one subject. Returns 0 when memory is short. */
+static int smoke_subject(smoking *self, const kvc_target *target)
+{
+    cJSON *hello = NULL;
+    cJSON *again = NULL;
+    kvc_error error = {""};
+    kvc_drive drive;
+
+    self->driver = kvc_subject_open(&target->access);
+    if (self->driver == NULL) {
+        kvc_complain("not enough memory");
+        return 0;
+    }
+    begin(self, "says hello");
+    drive = kvc_driver_hello(self->driver, &hello, &error);
+    if (drive == KVC_DROVE && !kvc_catalogue_bring(self->session->catalogue, hello, &error))
+        drive = KVC_DRIVE_BAD;
+    check(self, drive == KVC_DROVE, "says hello", error.text);
+    if (drive == KVC_DROVE) {
+        begin(self, "says the same hello again");
+        drive = kvc_driver_hello(self->driver, &again, &error);
+        check(self, drive == KVC_DROVE && cJSON_Compare(cJSON_GetObjectItemCaseSensitive(hello, "variants"),
+                                                        cJSON_GetObjectItemCaseSensitive(again, "variants"), 1),
+              "says the same hello again", error.text);
+        smoke_all(self, hello);
+        /* Bytes too many at the end of a reply show in the next one. */
+        if (self->state->problems == 0) {
+            cJSON_Delete(again);
+            again = NULL;
+            error.text[0] = '\0';
+            begin(self, "answers after all that");
+            drive = kvc_driver_hello(self->driver, &again, &error);
+            check(self, drive == KVC_DROVE, "answers after all that", error.text);
+        }
+    }
+    cJSON_Delete(hello);
+    cJSON_Delete(again);
+    begin(self, "closes");
+    kvc_driver_close(self->driver);
+    return 1;
+}
+
+/* The child's part: what the plugin prints goes to standard error. */
+static int smoke_plugin(smoking *self, const kvc_target *target)
+{
+    int output = dup(STDOUT_FILENO);
+    int good;
+
+    kvc_die_with_parent();
+    self->out = output >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 ? fdopen(output, "w") : NULL;
+    if (self->out == NULL)
+        return 0;
+    /* What was judged stands there even when the next thing crashes. */
+    (void)setvbuf(self->out, NULL, _IOLBF, 0);
+    good = smoke_subject(self, target);
+    return fclose(self->out) == 0 && good;
+}
+
+/* A plugin may crash or stand still: it is judged in a child, and that becomes the problem of the check that was begun. */
+static int smoke_in_child(smoking *self, const kvc_target *target)
+{
+    char why[128] = "";
+    int64_t limit = (int64_t)target->access.process.timeout_ms * STANDING_TIMES;
+    unsigned checks = 0;
+    int status = 0;
+    kvc_standing standing;
+    pid_t pid;
+    pid_t got;
+
+    (void)fflush(NULL);
+    pid = fork();
+    if (pid == 0)
+        _exit(smoke_plugin(self, target) ? 0 : 1);
+    if (pid < 0) {
+        kvc_complain("cannot start a process");
+        return 0;
+    }
+    kvc_standing_begin(&standing, (int)pid);
+    while ((got = waitpid(pid, &status, WNOHANG)) == 0) {
+        (void)poll(NULL, 0, LOOK_MS);
+        if (self->state->checks != checks) {
+            checks = self->state->checks;
+            kvc_standing_begin(&standing, (int)pid);
+        } else if (*self->session->stop || kvc_standing_look(&standing, (int)pid) > limit) {
+            (void)snprintf(why, sizeof why, "no answer for %lld ms", (long long)limit);
+            (void)kill(pid, SIGKILL);
+            (void)waitpid(pid, &status, 0);
+            break;
+        }
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && strcmp(self->state->doing, "closes") == 0)
+        return 1;
+    if (why[0] == '\0' && WIFSIGNALED(status))
+        (void)snprintf(why, sizeof why, "it crashed: signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (why[0] == '\0')
+        (void)snprintf(why, sizeof why, "it ended the process: exit status %d", WEXITSTATUS(status));
+    self->state->doing[sizeof self->state->doing - 1] = '\0';
+    check(self, 0, self->state->doing, why);
+    return 1;
+}
+
 int kvc_command_smoke(const kvc_session *session)
 {
-    smoking self = {.session = session};
+    smoking self = {.session = session, .out = stdout};
     kvc_target *target = malloc(sizeof *target);
     kvc_error error = {""};
     kvc_target_result prepared;
-    cJSON *hello = NULL;
-    cJSON *again = NULL;
-    kvc_drive drive;
+    int status = KVC_EXIT_INTERNAL;
 
-    if (target == NULL) {
+    self.state = mmap(NULL, sizeof *self.state, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (target == NULL || self.state == MAP_FAILED) {
         kvc_complain("not enough memory");
+        free(target);
         return KVC_EXIT_INTERNAL;
     }
     prepared = kvc_target_parse(session->options->word[0], session->options, target, &error);
@@ -137,37 +262,12 @@ int kvc_command_smoke(const kvc_session *session)
         prepared = kvc_target_prepare(target, session->options, session->data, &error);
     if (prepared != KVC_TARGET_READY) {
         kvc_complain(error.text);
-        free(target);
-        return prepared == KVC_TARGET_BAD ? KVC_EXIT_USAGE : KVC_EXIT_NOT_RUN;
+        status = prepared == KVC_TARGET_BAD ? KVC_EXIT_USAGE : KVC_EXIT_NOT_RUN;
+    } else if (target->access.library != NULL ? smoke_in_child(&self, target) : smoke_subject(&self, target)) {
+        (void)printf("%s: %d problem%s\n", session->options->word[0], self.state->problems, self.state->problems == 1 ? "" : "s");
+        status = self.state->problems > 0 ? KVC_EXIT_NOT_RUN : KVC_EXIT_CONFORMS;
     }
-    self.driver = target->access.plugin != NULL ? kvc_plugin_driver_open(target->access.plugin)
-                                                : kvc_process_driver_open(&target->access.process);
-    if (self.driver == NULL) {
-        kvc_complain("not enough memory");
-        free(target);
-        return KVC_EXIT_INTERNAL;
-    }
-    drive = kvc_driver_hello(self.driver, &hello, &error);
-    check(&self, drive == KVC_DROVE, "says hello", error.text);
-    if (drive == KVC_DROVE) {
-        drive = kvc_driver_hello(self.driver, &again, &error);
-        check(&self, drive == KVC_DROVE && cJSON_Compare(cJSON_GetObjectItemCaseSensitive(hello, "variants"),
-                                                         cJSON_GetObjectItemCaseSensitive(again, "variants"), 1),
-              "says the same hello again", error.text);
-        smoke_all(&self, hello);
-        /* Bytes too many at the end of a reply show in the next one. */
-        if (self.problems == 0) {
-            cJSON_Delete(again);
-            again = NULL;
-            error.text[0] = '\0';
-            drive = kvc_driver_hello(self.driver, &again, &error);
-            check(&self, drive == KVC_DROVE, "answers after all that", error.text);
-        }
-    }
-    (void)printf("%s: %d problem%s\n", session->options->word[0], self.problems, self.problems == 1 ? "" : "s");
-    cJSON_Delete(hello);
-    cJSON_Delete(again);
-    kvc_driver_close(self.driver);
+    (void)munmap(self.state, sizeof *self.state);
     free(target);
-    return self.problems > 0 ? KVC_EXIT_NOT_RUN : KVC_EXIT_CONFORMS;
+    return status;
 }

@@ -14,7 +14,7 @@ typedef struct kvc_session {
     int argc;
     char **argv;
     const char *data; /* folder */
-    const kvc_catalogue *catalogue;
+    kvc_catalogue *catalogue;
     const volatile sig_atomic_t *stop; /* set by Ctrl-C */
 } kvc_session;
 

@@ -13,11 +13,17 @@
 
 #include "harness/detail.h"
 #include "harness/system.h"
+#include "reference/brought.h"
 
-enum { LOOK_MS = 20, START_TRIES = 5 };
+enum {
+    LOOK_MS = 20,
+    START_TRIES = 5,
+    HELLO_TIMES = 10 /* times as long as an op may the loading of a plugin take */
+};
 
 typedef struct member {
     pid_t pid; /* 0: none */
+    int status; /* of the process before, as waitpid gives it */
     int socket;
     kvc_shared *shared;
     int busy; /* the command it works on, 0 for none */
@@ -92,14 +98,14 @@ static void end_member(member *self)
     if (self->pid > 0) {
         int64_t until = kvc_now_ms() + (self->busy ? 0 : 3000);
         pid_t got = 0;
-        while ((got = waitpid(self->pid, NULL, WNOHANG)) == 0 && kvc_now_ms() < until)
+        while ((got = waitpid(self->pid, &self->status, WNOHANG)) == 0 && kvc_now_ms() < until)
             (void)poll(NULL, 0, 2);
         if (got == 0) {
             /* A worker that drives a process takes it along. */
             (void)kill(self->pid, SIGTERM);
             (void)poll(NULL, 0, 20);
             (void)kill(self->pid, SIGKILL);
-            while (waitpid(self->pid, NULL, 0) < 0 && errno == EINTR)
+            while (waitpid(self->pid, &self->status, 0) < 0 && errno == EINTR)
                 ;
         }
     }
@@ -179,9 +185,11 @@ void kvc_crew_close(kvc_crew *crew)
 static void look_after(kvc_crew *crew, member *self)
 {
     int64_t now = kvc_now_ms();
-    int64_t limit = crew->hurry ? crew->options.stall_ms / 10 : crew->options.stall_ms;
+    int64_t limit = crew->hurry                         ? crew->options.stall_ms / 10
+                    : self->busy == KVC_COMMAND_HELLO ? (int64_t)crew->options.stall_ms * HELLO_TIMES
+                                                      : crew->options.stall_ms;
 
-    if (crew->options.access.plugin == NULL)
+    if (!kvc_subject_in_process(&crew->options.access))
         return;
     if (self->shared->tick != self->tick) {
         self->tick = self->shared->tick;
@@ -265,6 +273,23 @@ static kvc_crew_result wait_for_any(kvc_crew *crew, int first, int last, int *wh
     }
 }
 
+/* A worker ended while it did something that is no op: takes it away and says how it ended. */
+static void bury(kvc_crew *crew, member *self, const char *doing, kvc_error *error)
+{
+    kvc_deviation death = self->death;
+
+    end_member(self);
+    if (death == KVC_HUNG)
+        kvc_error_set(error, "the subject gave no answer for %d ms while it %s", crew->options.stall_ms * HELLO_TIMES, doing);
+    else if (death == KVC_SWELLED)
+        kvc_error_set(error, "the subject passed its memory limit while it %s", doing);
+    else if (WIFSIGNALED(self->status))
+        kvc_error_set(error, "the subject crashed while it %s: signal %d (%s)", doing, WTERMSIG(self->status),
+                      strsignal(WTERMSIG(self->status)));
+    else
+        kvc_error_set(error, "the subject ended its process while it %s: exit status %d", doing, WEXITSTATUS(self->status));
+}
+
 /* Waits for one worker. */
 static kvc_crew_result wait_for(kvc_crew *crew, member *self, int *done, kvc_error *error)
 {
@@ -328,8 +353,7 @@ static kvc_crew_result make_ready(kvc_crew *crew, member *self, kvc_error *error
         if (done == 0)
             return fail_with_text(self, error);
         if (done < 0) {
-            end_member(self);
-            kvc_error_set(error, "a worker ended while it started its subject");
+            bury(crew, self, "started", error);
             return KVC_CREW_FAILED;
         }
         self->greeted = 1;
@@ -357,6 +381,8 @@ kvc_crew_result kvc_crew_hello(kvc_crew *crew, const cJSON **hello, kvc_error *e
             kvc_error_set(error, "not enough memory");
             return KVC_CREW_FAILED;
         }
+        if (!kvc_catalogue_bring(crew->options.catalogue, crew->hello, error))
+            return KVC_CREW_FAILED;
     }
     *hello = crew->hello;
     return KVC_CREW_DONE;
@@ -691,8 +717,7 @@ static kvc_crew_result ask_first(kvc_crew *crew, kvc_command command, const char
     if (done == 0)
         return fail_with_text(self, error);
     if (done < 0) {
-        end_member(self);
-        kvc_error_set(error, "a worker ended while it %s", what);
+        bury(crew, self, what, error);
         return KVC_CREW_FAILED;
     }
     self->shared->text[KVC_SHARED_TEXT - 1] = '\0';

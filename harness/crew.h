@@ -12,7 +12,7 @@
 enum { KVC_JOBS_MAX = 256 };
 
 typedef struct kvc_crew_options {
-    const kvc_catalogue *catalogue;
+    kvc_catalogue *catalogue; /* to which the subject's hello adds what it brings */
     kvc_subject_access access;
     int jobs;
     int stall_ms;          /* a worker that begins no op for so long stands still */

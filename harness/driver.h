@@ -70,8 +70,11 @@ kvc_drive kvc_driver_script(kvc_driver *driver, const char *request, char **scri
 kvc_drive kvc_driver_classes(kvc_driver *driver, cJSON **classes, kvc_error *error);
 void kvc_driver_close(kvc_driver *driver);
 
-/* A driver for a table of functions in this process. NULL when memory is short. */
-kvc_driver *kvc_plugin_driver_open(const kvc_plugin *plugin);
+/*
+ * A driver for a table of functions in this process, or, with a path, for that of a shared object, which its hello loads. NULL when
+ * memory is short.
+ */
+kvc_driver *kvc_plugin_driver_open(const kvc_plugin *plugin, const char *path);
 
 typedef struct kvc_process_options {
     const char *const *command; /* NULL-ended program and arguments */

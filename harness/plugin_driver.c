@@ -1,40 +1,135 @@
-/* Drives a cache behind the C interface, in this process. */
+/* Drives a cache behind the plugin interface, in this process. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/driver.h"
+#include "harness/observed.h"
+#include "harness/plugin_load.h"
+#include "harness/protocol.h"
+#include "reference/json.h"
 
-enum { NUMBERS_KEPT = 4096 };
+enum {
+    NUMBERS_KEPT = 4096,
+    VARIANTS_MAX = 4096,
+    VERSION_MAX = 64,
+    REASON_MAX = 400,
+    SCRIPT_ROOM = 1 << 16,
+    SCRIPT_MAX = 1 << 20
+};
 
 typedef struct plugin_driver {
     kvc_driver base;
-    const kvc_plugin *plugin;
+    const kvc_plugin *given; /* the table as it was given, or NULL */
+    const char *path;        /* of the shared object, or NULL */
+    int loaded;
+    kvc_plugin table; /* checked; complete once it is loaded */
     kvc_batch batch[KVC_BATCHES_IN_FLIGHT];
     int batches;
     int32_t *numbers;
     int32_t room;
     kvc_cache *cache; /* of the last batch, for the next one; NULL for none */
+    kvc_observed observed;
     kvc_observation observation;
 } plugin_driver;
+
+static int load(plugin_driver *self, kvc_error *error)
+{
+    if (!self->loaded)
+        self->loaded = self->given != NULL ? kvc_plugin_check(self->given, "plugin", &self->table, error)
+                                           : kvc_plugin_load(self->path, &self->table, error);
+    return self->loaded;
+}
+
+/* A text of the plugin as JSON; NULL with *error set when it has no end within `limit` bytes. */
+static cJSON *take_text(const char *text, size_t limit, const char *what, kvc_error *error)
+{
+    cJSON *json = memchr(text, '\0', limit) != NULL ? cJSON_CreateString(text) : NULL;
+
+    if (json == NULL)
+        kvc_error_set(error, "the plugin's %s: expected a text of less than %zu bytes", what, limit);
+    return json;
+}
+
+/* JSON text, or where `word` allows it any other. */
+static cJSON *take_json(const char *text, const char *what, int word, kvc_error *error)
+{
+    cJSON *json = NULL;
+
+    if (word && text[0] != '{')
+        return take_text(text, KVC_SPEC_NAME_MAX * 2, what, error);
+    if (memchr(text, '\0', KVC_SPEC_FILE_MAX) == NULL)
+        kvc_error_set(error, "the plugin's %s: more than 1 MiB", what);
+    else
+        (void)kvc_json_parse(text, strlen(text), what, &json, error);
+    return json;
+}
+
+/* Adds `item`, which may be NULL, and takes it over. */
+static int put(cJSON *object, const char *field, cJSON *item)
+{
+    if (item != NULL && cJSON_AddItemToObject(object, field, item))
+        return 1;
+    cJSON_Delete(item);
+    return 0;
+}
+
+/* One variant: to those that can be had, or to those that cannot. */
+static int add_variant(plugin_driver *self, cJSON *hello, const char *name, kvc_error *error)
+{
+    cJSON *copy = take_text(name, KVC_SPEC_NAME_MAX, "name of a variant", error);
+    const char *why = copy != NULL && self->table.unavailable != NULL ? self->table.unavailable(name) : NULL;
+    const char *spec = copy != NULL && self->table.spec != NULL && strchr(name, '+') == NULL ? self->table.spec(name) : NULL;
+    char what[KVC_SPEC_NAME_MAX + 16];
+    int good = copy != NULL;
+
+    if (!good)
+        return 0;
+    (void)snprintf(what, sizeof what, "spec of %s", copy->valuestring);
+    if (spec != NULL)
+        good = put(cJSON_GetObjectItemCaseSensitive(hello, "specs"), copy->valuestring, take_json(spec, what, 1, error));
+    if (good && why != NULL)
+        good = put(cJSON_GetObjectItemCaseSensitive(hello, "unavailable"), copy->valuestring,
+                   take_text(why, REASON_MAX, "reason why a variant cannot be had", error));
+    if (good && why == NULL)
+        return cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(hello, "variants"), copy);
+    cJSON_Delete(copy);
+    return good;
+}
+
+static int fill_hello(plugin_driver *self, cJSON *hello, kvc_error *error)
+{
+    const char *contract = self->table.contract != NULL ? self->table.contract() : NULL;
+    const char *name;
+    int good = cJSON_AddNumberToObject(hello, "protocol", 1) != NULL &&
+               put(hello, "subject", take_text(self->table.subject, KVC_SPEC_NAME_MAX, "name of its subject", error)) &&
+               put(hello, "version", take_text(self->table.subject_version, VERSION_MAX, "version", error)) &&
+               cJSON_AddObjectToObject(hello, "environment") != NULL && cJSON_AddArrayToObject(hello, "variants") != NULL &&
+               cJSON_AddObjectToObject(hello, "unavailable") != NULL && cJSON_AddObjectToObject(hello, "specs") != NULL &&
+               (contract == NULL || put(hello, "contract", take_json(contract, "contract", 0, error)));
+
+    for (size_t at = 0; good && (name = self->table.variant(at)) != NULL; at++) {
+        if (at == VARIANTS_MAX)
+            kvc_error_set(error, "the plugin has more than %d variants", VARIANTS_MAX);
+        good = at < VARIANTS_MAX && add_variant(self, hello, name, error);
+    }
+    return good;
+}
 
 static kvc_drive hello(kvc_driver *driver, cJSON **out, kvc_error *error)
 {
     plugin_driver *self = (plugin_driver *)driver;
     cJSON *json = cJSON_CreateObject();
-    cJSON *variants = json != NULL ? cJSON_AddArrayToObject(json, "variants") : NULL;
-    int good = variants != NULL && cJSON_AddStringToObject(json, "subject", self->plugin->subject) != NULL &&
-               cJSON_AddStringToObject(json, "version", self->plugin->subject_version) != NULL &&
-               cJSON_AddObjectToObject(json, "environment") != NULL;
 
-    for (size_t at = 0; good && self->plugin->variant(at) != NULL; at++)
-        good = cJSON_AddItemToArray(variants, cJSON_CreateString(self->plugin->variant(at)));
-    if (!good) {
-        cJSON_Delete(json);
-        kvc_error_set(error, "not enough memory");
-        return KVC_DRIVE_BAD;
+    error->text[0] = '\0';
+    if (json != NULL && load(self, error) && fill_hello(self, json, error) && kvc_reply_check_hello(json, error)) {
+        *out = json;
+        return KVC_DROVE;
     }
-    *out = json;
-    return KVC_DROVE;
+    cJSON_Delete(json);
+    if (error->text[0] == '\0')
+        kvc_error_set(error, "not enough memory");
+    return KVC_DRIVE_BAD;
 }
 
 static kvc_drive submit(kvc_driver *driver, const kvc_batch *batch, kvc_error *error)
@@ -70,10 +165,11 @@ static kvc_cache *open_cache(plugin_driver *self, const kvc_plan *plan)
     kvc_cache *before = self->cache;
 
     self->cache = NULL;
-    if (before != NULL && self->plugin->reopen != NULL)
-        return self->plugin->reopen(before, plan->variant, &plan->params, plan->parts, plan->layer_words);
-    self->plugin->close(before);
-    return self->plugin->open(plan->variant, &plan->params, plan->parts, plan->layer_words);
+    if (before != NULL && self->table.reopen != NULL)
+        return self->table.reopen(before, plan->variant, &plan->params, plan->parts, plan->layer_words);
+    if (before != NULL)
+        self->table.close(before);
+    return self->table.open(plan->variant, &plan->params, plan->parts, plan->layer_words);
 }
 
 static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *context, kvc_error *error)
@@ -92,8 +188,11 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
         const kvc_sequence *sequence = &batch.sequence[at];
         const kvc_plan *plan = batch.plan;
         int32_t next = 0;
-        if (cache == NULL)
+        if (cache == NULL) {
+            /* A crash while the cache is opened belongs to this sequence. */
+            (void)step(context, at, 0, NULL);
             cache = open_cache(self, plan);
+        }
         if (cache == NULL) {
             self->batches = 0;
             kvc_error_set(error, "%s: the plugin could not make the cache", plan->variant);
@@ -108,12 +207,17 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
             }
             (void)step(context, at, op, NULL);
             kvc_observation_clear(&self->observation);
-            self->plugin->run(cache, what, numbers, &self->observation);
+            self->table.run(cache, what, numbers, &self->observation);
+            if (!kvc_observed_check(&self->observed, &self->observation, error)) {
+                self->table.close(cache);
+                self->batches = 0;
+                return KVC_DRIVE_BAD;
+            }
             if (step(context, at, op, &self->observation))
                 break;
         }
-        if (self->plugin->renew == NULL || !self->plugin->renew(cache)) {
-            self->plugin->close(cache);
+        if (self->table.renew == NULL || !self->table.renew(cache)) {
+            self->table.close(cache);
             cache = NULL;
         }
     }
@@ -123,25 +227,42 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
 
 static kvc_drive script(kvc_driver *driver, const char *request, char **out, kvc_error *error)
 {
-    (void)driver;
-    (void)request;
-    *out = calloc(1, 1);
-    if (*out != NULL)
-        return KVC_DROVE;
-    kvc_error_set(error, "not enough memory");
-    return KVC_DRIVE_BAD;
+    plugin_driver *self = (plugin_driver *)driver;
+    size_t room = SCRIPT_ROOM;
+    size_t length;
+
+    if (!load(self, error))
+        return KVC_DRIVE_BAD;
+    for (;;) {
+        *out = calloc(1, room);
+        if (*out == NULL) {
+            kvc_error_set(error, "not enough memory");
+            return KVC_DRIVE_BAD;
+        }
+        length = self->table.script != NULL ? self->table.script(request, *out, room) : 0;
+        if (length < room && (*out)[length] == '\0')
+            return KVC_DROVE;
+        free(*out);
+        *out = NULL;
+        if (length >= SCRIPT_MAX || length < room) {
+            kvc_error_set(error, "the plugin's script: expected less than 1 MiB and a zero byte at its end");
+            return KVC_DRIVE_BAD;
+        }
+        room = length + 1;
+    }
 }
 
 static void close_driver(kvc_driver *driver)
 {
     plugin_driver *self = (plugin_driver *)driver;
 
-    self->plugin->close(self->cache);
+    if (self->cache != NULL)
+        self->table.close(self->cache);
     free(self->numbers);
     free(self);
 }
 
-kvc_driver *kvc_plugin_driver_open(const kvc_plugin *plugin)
+kvc_driver *kvc_plugin_driver_open(const kvc_plugin *plugin, const char *path)
 {
     static const kvc_driver_table table = {hello, submit, collect, script, NULL, close_driver};
     plugin_driver *self = calloc(1, sizeof *self);
@@ -150,7 +271,8 @@ kvc_driver *kvc_plugin_driver_open(const kvc_plugin *plugin)
         return NULL;
     self->base.table = &table;
     self->base.in_process = 1;
-    self->plugin = plugin;
+    self->given = plugin;
+    self->path = path;
     self->numbers = malloc(NUMBERS_KEPT * sizeof *self->numbers);
     self->room = NUMBERS_KEPT;
     if (self->numbers == NULL) {

@@ -74,6 +74,30 @@ static kvc_target_result split_command(kvc_target *target, const char *text, kvc
     return KVC_TARGET_READY;
 }
 
+/* PATH[:VARIANT]: the variant stands behind the last colon, unless a part of a path does. */
+static kvc_target_result split_plugin(kvc_target *target, const char *text, kvc_error *error)
+{
+    const char *colon = strrchr(text, ':');
+    size_t length = colon != NULL && strchr(colon, '/') == NULL ? (size_t)(colon - text) : strlen(text);
+    /* A name alone would be looked for where libraries lie. */
+    const char *folder = memchr(text, '/', length) != NULL ? "" : "./";
+
+    if (length == 0) {
+        kvc_error_set(error, "plugin: expected the path of a shared object, such as plugin:./my_cache.so");
+        return KVC_TARGET_BAD;
+    }
+    if (text[length] == ':' && text[length + 1] == '\0') {
+        kvc_error_set(error, "target \"%.60s\": expected a variant after the colon", target->text);
+        return KVC_TARGET_BAD;
+    }
+    if (text[length] == ':' && !copy(target->variant, sizeof target->variant, text + length + 1, strlen(text + length + 1)))
+        return too_long(text, error);
+    /* The words have the room of the whole target, of which "plugin:" is longer than the folder. */
+    (void)snprintf(target->words, sizeof target->words, "%s%.*s", folder, (int)length, text);
+    target->access.library = target->words;
+    return KVC_TARGET_READY;
+}
+
 kvc_target_result kvc_target_parse(const char *text, const kvc_options *options, kvc_target *target, kvc_error *error)
 {
     size_t subject = strcspn(text, "@:");
@@ -83,16 +107,17 @@ kvc_target_result kvc_target_parse(const char *text, const kvc_options *options,
     if (strlen(text) >= sizeof target->text || !copy(target->subject, sizeof target->subject, text, subject))
         return too_long(text, error);
     memcpy(target->text, text, strlen(text) + 1);
-    if (strncmp(text, "exec:", 5) == 0) {
-        target->is_exec = 1;
+    target->is_exec = strncmp(text, "exec:", 5) == 0;
+    target->is_plugin = strncmp(text, "plugin:", 7) == 0;
+    if (target->is_exec || target->is_plugin) {
         target->subject[0] = '\0';
         if (options->variant != NULL &&
             !copy(target->variant, sizeof target->variant, options->variant, strlen(options->variant)))
             return too_long(options->variant, error);
-        return split_command(target, text + 5, error);
+        return target->is_exec ? split_command(target, text + 5, error) : split_plugin(target, text + 7, error);
     }
     if (strcmp(target->subject, "builtin") != 0 && strcmp(target->subject, "transformers") != 0) {
-        kvc_error_set(error, "target \"%.60s\": expected builtin[:VARIANT], transformers[@VERSION][:VARIANT] or exec:COMMAND",
+        kvc_error_set(error, "target \"%.60s\": expected builtin[:VARIANT], transformers[@VERSION][:VARIANT], plugin:PATH[:VARIANT] or exec:COMMAND",
                       text);
         return KVC_TARGET_BAD;
     }
@@ -323,8 +348,9 @@ kvc_target_result kvc_target_prepare(kvc_target *target, const kvc_options *opti
             target->access.process.start_timeout_ms = EXEC_START * options->timeout_ms;
         return KVC_TARGET_READY;
     }
-    if (strcmp(target->subject, "builtin") == 0) {
-        target->access.plugin = kvc_builtin_plugin();
+    if (target->is_plugin || strcmp(target->subject, "builtin") == 0) {
+        if (!target->is_plugin)
+            target->access.plugin = kvc_builtin_plugin();
         target->access.process.command = NULL;
         target->access.process.timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : PLUGIN_TIMEOUT_MS;
         return KVC_TARGET_READY;

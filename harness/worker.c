@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "harness/runner.h"
+#include "reference/brought.h"
 
 typedef struct worker {
+    kvc_catalogue *catalogue;
     kvc_shared *shared;
     kvc_driver *driver;
     kvc_runner *runner;
@@ -21,6 +23,12 @@ static void show_life(void *context)
     kvc_shared *shared = context;
 
     shared->tick = shared->tick + 1;
+}
+
+kvc_driver *kvc_subject_open(const kvc_subject_access *access)
+{
+    return kvc_subject_in_process(access) ? kvc_plugin_driver_open(access->plugin, access->library)
+                                          : kvc_process_driver_open(&access->process);
 }
 
 /* Reads or writes exactly `size` bytes. Returns 0 at the end or on an error. */
@@ -52,6 +60,8 @@ static int say_hello(worker *self, kvc_error *error)
         kvc_error_set(error, "not enough memory");
         return 0;
     }
+    if (!kvc_catalogue_bring(self->catalogue, self->hello, error))
+        return 0;
     if (!cJSON_PrintPreallocated(self->hello, self->shared->text, KVC_SHARED_TEXT - 1024, 0)) {
         kvc_error_set(error, "the adapter's hello is too long");
         return 0;
@@ -116,18 +126,21 @@ static int obey(worker *self, const kvc_order *order, kvc_error *error)
     return 0;
 }
 
-int kvc_worker_run(int socket, const kvc_catalogue *catalogue, const kvc_subject_access *access, kvc_shared *shared,
+int kvc_worker_run(int socket, kvc_catalogue *catalogue, const kvc_subject_access *access, kvc_shared *shared,
                    uint64_t growth_limit)
 {
-    worker self = {.shared = shared};
-    kvc_process_options process = access->process;
+    worker self = {.catalogue = catalogue, .shared = shared};
+    kvc_subject_access here = *access;
     kvc_runner_options options;
     kvc_order order;
     int good = 1;
 
-    process.alive = show_life;
-    process.context = shared;
-    self.driver = access->plugin != NULL ? kvc_plugin_driver_open(access->plugin) : kvc_process_driver_open(&process);
+    here.process.alive = show_life;
+    here.process.context = shared;
+    /* What a plugin prints must not stand among what kvconform prints. */
+    if (access->library != NULL)
+        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+    self.driver = kvc_subject_open(&here);
     if (self.driver == NULL)
         return 1;
     options = (kvc_runner_options){catalogue, self.driver, shared, self.driver->in_process ? growth_limit : 0};

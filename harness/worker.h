@@ -30,14 +30,22 @@ typedef struct kvc_answer {
     int32_t command;
 } kvc_answer;
 
-/* What is driven: a plugin, or a process. One of the two is set. */
+/* What is driven: a plugin that is here, one to load, or a process. One of the three is set. */
 typedef struct kvc_subject_access {
     const kvc_plugin *plugin;
-    kvc_process_options process; /* command NULL when there is a plugin */
+    const char *library; /* path of a shared object */
+    kvc_process_options process; /* command NULL for a plugin */
 } kvc_subject_access;
+/* Whether the subject lives in the worker: then it ends the worker when it ends. */
+static inline int kvc_subject_in_process(const kvc_subject_access *access)
+{
+    return access->plugin != NULL || access->library != NULL;
+}
+/* NULL when memory is short. What `access` points to must live longer. */
+kvc_driver *kvc_subject_open(const kvc_subject_access *access);
 
 /* The life of a worker; returns its exit status when the socket is closed. */
-int kvc_worker_run(int socket, const kvc_catalogue *catalogue, const kvc_subject_access *access, kvc_shared *shared,
+int kvc_worker_run(int socket, kvc_catalogue *catalogue, const kvc_subject_access *access, kvc_shared *shared,
                    uint64_t growth_limit);
 
 #endif

@@ -17,6 +17,9 @@ typedef struct kvc_catalogue {
     kvc_contract *contract; /* owned, sorted by subject and version */
     size_t exempted;
     kvc_exemptions *exemptions; /* owned, one for each subject that has some */
+    /* How many specs and contracts at the end were brought by a subject (reference/brought.h). */
+    size_t brought_specs;
+    size_t brought_contracts;
 } kvc_catalogue;
 
 /*

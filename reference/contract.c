@@ -166,7 +166,7 @@ static int read_rule(const cJSON *json, const char *name, kvc_contract_rule *rul
     return 1;
 }
 
-static int read_contract(const cJSON *json, const char *name, kvc_contract *contract, kvc_error *error)
+int kvc_contract_from_json(const cJSON *json, const char *name, kvc_contract *contract, kvc_error *error)
 {
     static const char *const known[] = {"schema", "id", "extends", "subject", "from", "known_to", "rules", "notes",
                                         NULL};
@@ -174,6 +174,7 @@ static int read_contract(const cJSON *json, const char *name, kvc_contract *cont
     const cJSON *list;
     const cJSON *item;
 
+    memset(contract, 0, sizeof *contract);
     if (!kvc_json_known_fields(json, name, "contract", known, error) ||
         !kvc_json_text(json, name, "schema", text, sizeof text, error))
         return 0;
@@ -209,7 +210,7 @@ int kvc_contract_parse(const char *text, size_t length, const char *name, kvc_co
     memset(contract, 0, sizeof *contract);
     if (!kvc_json_parse(text, length, name, &json, error))
         return 0;
-    good = read_contract(json, name, contract, error);
+    good = kvc_contract_from_json(json, name, contract, error);
     cJSON_Delete(json);
     return good;
 }

@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#include <cjson/cJSON.h>
+
 #include "reference/error.h"
 
 typedef enum kvc_rule_name {
@@ -87,7 +89,9 @@ typedef struct kvc_rules {
 
 /* Reads and checks a contract file. Free with kvc_contract_clear, also after a failure. */
 int kvc_contract_read(const char *path, kvc_contract *contract, kvc_error *error);
+/* As kvc_contract_read, from memory and from JSON; `name` is used in errors. */
 int kvc_contract_parse(const char *text, size_t length, const char *name, kvc_contract *contract, kvc_error *error);
+int kvc_contract_from_json(const cJSON *json, const char *name, kvc_contract *contract, kvc_error *error);
 void kvc_contract_clear(kvc_contract *contract);
 /* All rules at what holds when no contract says anything. */
 void kvc_rules_standard(kvc_rules *rules);

@@ -383,9 +383,8 @@ static int check_rule_params(const kvc_spec *spec, const char *name, kvc_error *
 }
 
 /* Two levels carry less in a channel than digits do, so every tensor needs enough of them. */
-static int read_values(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
+static int check_channels(const kvc_spec *spec, const char *name, kvc_error *error)
 {
-    static const char *const words[] = {"digits", "two_levels", NULL};
     static const struct {
         kvc_dim dim;
         size_t offset;
@@ -394,16 +393,7 @@ static int read_values(const cJSON *json, const char *name, kvc_spec *spec, kvc_
                  {KVC_DIM_INDEX, offsetof(kvc_params, index_dim)},
                  {KVC_DIM_CHANNELS, offsetof(kvc_params, channels)}};
     const kvc_param_info *table = kvc_param_table();
-    char text[64];
-    int word;
 
-    if (!kvc_json_text_optional(json, name, "values", text, sizeof text, error))
-        return 0;
-    if (text[0] == '\0')
-        return 1;
-    if ((word = find_word(text, words, name, "values", error)) < 0)
-        return 0;
-    spec->values = (kvc_encoding)word;
     for (int view = 0; spec->values == KVC_TWO_LEVELS && view < spec->views; view++) {
         int channels = 0;
         for (int axis = 0; axis < spec->view[view].dims; axis++) {
@@ -423,7 +413,23 @@ static int read_values(const cJSON *json, const char *name, kvc_spec *spec, kvc_
     return 1;
 }
 
-static int read_spec(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
+static int read_values(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
+{
+    static const char *const words[] = {"digits", "two_levels", NULL};
+    char text[64];
+    int word;
+
+    if (!kvc_json_text_optional(json, name, "values", text, sizeof text, error))
+        return 0;
+    if (text[0] == '\0')
+        return 1;
+    if ((word = find_word(text, words, name, "values", error)) < 0)
+        return 0;
+    spec->values = (kvc_encoding)word;
+    return check_channels(spec, name, error);
+}
+
+int kvc_spec_from_json(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
 {
     static const char *const known[] = {"schema", "subject", "variant", "title",  "ops",   "params", "dtypes",
                                         "parts",  "layers",  "length",  "claim", "views", "notes",  "since", "source", "values",
@@ -465,6 +471,42 @@ static int read_spec(const cJSON *json, const char *name, kvc_spec *spec, kvc_er
     return check_rule_params(spec, name, error) && read_values(json, name, spec, error);
 }
 
+int kvc_spec_like(const cJSON *json, const char *name, const kvc_spec *other, kvc_spec *spec, kvc_error *error)
+{
+    static const char *const known[] = {"like", "title", "source", "ops", "params", "dtypes", "notes", NULL};
+    kvc_spec own;
+
+    memset(&own, 0, sizeof own);
+    *spec = *other;
+    spec->source[0] = '\0';
+    spec->share = 1;
+    if (json == NULL)
+        return 1;
+    if (!kvc_json_known_fields(json, name, "spec", known, error) ||
+        !kvc_json_text_optional(json, name, "title", own.title, sizeof own.title, error) ||
+        !kvc_json_text_optional(json, name, "source", spec->source, sizeof spec->source, error) ||
+        (cJSON_GetObjectItemCaseSensitive(json, "ops") != NULL && !read_ops(json, name, &own, error)) ||
+        !read_params(json, name, &own, error) || !read_dtypes(json, name, &own, error))
+        return 0;
+    if (own.title[0] != '\0')
+        memcpy(spec->title, own.title, sizeof own.title);
+    if (own.ops != 0)
+        spec->ops = own.ops;
+    if (cJSON_GetObjectItemCaseSensitive(json, "dtypes") != NULL)
+        spec->dtypes = own.dtypes;
+    for (int at = 0; at < KVC_PARAMS; at++) {
+        if ((own.params & (1u << at)) == 0)
+            continue;
+        if ((spec->params & (1u << at)) == 0) {
+            kvc_error_set(error, "%s: field \"params\": the other spec has no \"%s\"", name, kvc_param_table()[at].name);
+            return 0;
+        }
+        spec->low[at] = own.low[at];
+        spec->high[at] = own.high[at];
+    }
+    return check_channels(spec, name, error);
+}
+
 int kvc_spec_parse(const char *text, size_t length, const char *name, kvc_spec *spec, kvc_error *error)
 {
     cJSON *json;
@@ -472,7 +514,7 @@ int kvc_spec_parse(const char *text, size_t length, const char *name, kvc_spec *
 
     if (!kvc_json_parse(text, length, name, &json, error))
         return 0;
-    good = read_spec(json, name, spec, error);
+    good = kvc_spec_from_json(json, name, spec, error);
     cJSON_Delete(json);
     return good;
 }

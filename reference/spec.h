@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include <cjson/cJSON.h>
+
 #include "reference/error.h"
 #include "reference/law.h"
 #include "reference/op.h"
@@ -123,6 +125,13 @@ typedef struct kvc_spec {
 int kvc_spec_read(const char *path, kvc_spec *spec, kvc_error *error);
 /* As kvc_spec_read, from memory; `name` is used in errors. */
 int kvc_spec_parse(const char *text, size_t length, const char *name, kvc_spec *spec, kvc_error *error);
+/* As kvc_spec_read, from JSON. */
+int kvc_spec_from_json(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error);
+/*
+ * As another spec, but for what `json` gives: title, source, ops, dtypes, and limits of parameters. `json` may be NULL. Subject and
+ * variant are the other's.
+ */
+int kvc_spec_like(const cJSON *json, const char *name, const kvc_spec *other, kvc_spec *spec, kvc_error *error);
 int kvc_spec_has_op(const kvc_spec *spec, kvc_op_kind kind);
 /* Whether the spec uses the parameter at byte `offset` of kvc_params. */
 int kvc_spec_uses(const kvc_spec *spec, size_t offset);

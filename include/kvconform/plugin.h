@@ -137,18 +137,20 @@ typedef struct kvc_op {
 #define KVC_ABSENT INT64_MIN /* no such number: a layer that reports none */
 
 /*
- * One tensor: little-endian, row-major. An entry sets every field. Without strides it is dense, without gaps. With strides it may
- * be the cache's own buffer, seen where it lies: stride[i] is the distance in bytes from one element to the next along dimension i,
- * above 0 for all of the `dims` dimensions; no two elements may share a byte.
+ * One tensor: little-endian; row-major without gaps, or as its strides say, so that a cache can show its memory as it lies. Where a
+ * view of the spec has several dimensions of channels, those lie one in the other as without gaps. An entry sets every field but
+ * the strides of a dense one.
  */
 typedef struct kvc_tensor {
     const char *name; /* as in the spec; the plugin's, lives as long as the plugin */
     const void *data; /* the cache's, valid and unchanged until the next call on it; may be NULL when there are no elements */
     uint64_t address; /* memory address for a buffer that is documented as static, otherwise 0 */
     int64_t shape[KVC_DIMS_MAX];  /* elements along each dimension, 0 and up */
-    int64_t stride[KVC_DIMS_MAX]; /* bytes; all 0: dense */
+    int64_t stride[KVC_DIMS_MAX]; /* bytes from one element to the next along each, 0 and up; read only when `strided` */
     int32_t dims;                 /* 0..KVC_DIMS_MAX */
     int32_t dtype;                /* kvc_dtype */
+    int32_t strided;              /* 0: row-major, without gaps */
+    int32_t unused;               /* 0 */
 } kvc_tensor;
 
 /*
@@ -187,13 +189,15 @@ typedef struct kvc_plugin {
     /* Name of variant number `index`, a kind of cache that the subject has; NULL past the last. */
     const char *(*variant)(size_t index);
     /*
-     * What a variant keeps: "SUBJECT:VARIANT" for the same as a variant whose spec kvconform has ("builtin:full"), or the text of a
-     * spec (kvconform-spec/1, docs/formats.md). NULL: kvconform has it (or the folder that KVCONFORM_DATA names). May be NULL.
+     * What a variant keeps: "SUBJECT:VARIANT" for the same as a variant whose spec kvconform has ("builtin:full"); or JSON text, which
+     * is a spec (kvconform-spec/1, docs/formats.md) or says what is different from another ({"like": "builtin:full", "ops":
+     * ["append", "crop"]}). NULL: none. A spec in kvconform's data folder (KVCONFORM_DATA) counts first. May be NULL.
      */
     const char *(*spec)(const char *variant);
     /*
-     * Which rules the subject promises to follow, the text of a contract (kvconform-contract/1). NULL: kvconform has one for the
-     * subject; if it has none, the standard values of all rules count, as `inferred`. May be NULL.
+     * Which rules the subject promises to follow: the text of a contract (kvconform-contract/1, docs/formats.md). NULL: none. A
+     * contract in the data folder counts first; where there is none at all, the standard values of all rules count, as `inferred`.
+     * May be NULL.
      */
     const char *(*contract)(void);
     /*
@@ -270,7 +274,7 @@ static inline void kvc_refuse(kvc_observation *out, const char *kind, const char
 }
 
 /*
- * Adds a dense tensor of `dims` dimensions; the caller may set its strides and address. Returns its entry, or NULL when there are
+ * Adds a dense tensor of `dims` dimensions; the caller may set its address, or its strides and `strided`. Returns its entry, or NULL when there are
  * too many tensors or dimensions.
  */
 static inline kvc_tensor *kvc_show(kvc_observation *out, const char *name, kvc_dtype dtype, const void *data, int dims,
@@ -284,12 +288,12 @@ static inline kvc_tensor *kvc_show(kvc_observation *out, const char *name, kvc_d
     tensor->name = name;
     tensor->data = data;
     tensor->address = 0;
-    for (int at = 0; at < KVC_DIMS_MAX; at++) {
-        tensor->shape[at] = at < dims ? shape[at] : 0;
-        tensor->stride[at] = 0;
-    }
+    for (int at = 0; at < dims; at++)
+        tensor->shape[at] = shape[at];
     tensor->dims = dims;
     tensor->dtype = (int32_t)dtype;
+    tensor->strided = 0;
+    tensor->unused = 0;
     return tensor;
 }
 

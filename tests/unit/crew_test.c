@@ -81,7 +81,7 @@ static void run_late(kvc_cache *cache, const kvc_op *op, const int32_t *numbers,
 }
 
 /* Ops of two ranges, one behind the other. */
-static uint64_t count_ops(const kvc_catalogue *catalogue, const kvc_plugin *plugin, int jobs, uint64_t first) {
+static uint64_t count_ops(kvc_catalogue *catalogue, const kvc_plugin *plugin, int jobs, uint64_t first) {
     static const char *const variants[] = {"full", NULL};
     static kvc_coverage coverage;
     static kvc_exclusions exclusions;
