@@ -29,7 +29,7 @@ static int strides_are_good(const kvc_tensor *tensor)
     int64_t reach = 0;
 
     for (int at = 0; at < tensor->dims; at++) {
-        if (tensor->stride[at] < 0 || tensor->stride[at] > KVC_SHOWN_BYTES_MAX)
+        if (tensor->stride[at] < 1 || tensor->stride[at] > KVC_SHOWN_BYTES_MAX)
             return 0;
         /* Both factors are at most 2^30. */
         reach += tensor->shape[at] > 1 ? (tensor->shape[at] - 1) * tensor->stride[at] : 0;
@@ -58,8 +58,8 @@ static int tensor_is_good(const kvc_tensor *tensor, kvc_error *error)
     }
     if (bytes > 0 && tensor->data == NULL)
         return refuse(tensor, "it has elements, and its data is NULL", error);
-    if (tensor->strided < 0 || tensor->strided > 1 || (tensor->strided && !strides_are_good(tensor)))
-        return refuse(tensor, "a stride below 0, or strides over more than 1 GiB", error);
+    if (tensor->dims > 0 && tensor->stride[0] != 0 && !strides_are_good(tensor))
+        return refuse(tensor, "a stride below 1, or strides over more than 1 GiB", error);
     return 1;
 }
 

@@ -138,19 +138,16 @@ typedef struct kvc_op {
 
 /*
  * One tensor: little-endian; row-major without gaps, or as its strides say, so that a cache can show its memory as it lies. Where a
- * view of the spec has several dimensions of channels, those lie one in the other as without gaps. An entry sets every field but
- * the strides of a dense one.
+ * view of the spec has several dimensions of channels, those lie one in the other as without gaps. An entry sets every field.
  */
 typedef struct kvc_tensor {
     const char *name; /* as in the spec; the plugin's, lives as long as the plugin */
     const void *data; /* the cache's, valid and unchanged until the next call on it; may be NULL when there are no elements */
     uint64_t address; /* memory address for a buffer that is documented as static, otherwise 0 */
     int64_t shape[KVC_DIMS_MAX];  /* elements along each dimension, 0 and up */
-    int64_t stride[KVC_DIMS_MAX]; /* bytes from one element to the next along each, 0 and up; read only when `strided` */
+    int64_t stride[KVC_DIMS_MAX]; /* bytes from one element to the next along each, above 0; stride[0] 0: without gaps, read no others */
     int32_t dims;                 /* 0..KVC_DIMS_MAX */
     int32_t dtype;                /* kvc_dtype */
-    int32_t strided;              /* 0: row-major, without gaps */
-    int32_t unused;               /* 0 */
 } kvc_tensor;
 
 /*
@@ -274,7 +271,7 @@ static inline void kvc_refuse(kvc_observation *out, const char *kind, const char
 }
 
 /*
- * Adds a dense tensor of `dims` dimensions; the caller may set its address, or its strides and `strided`. Returns its entry, or NULL when there are
+ * Adds a dense tensor of `dims` dimensions; the caller may set its address or its strides. Returns its entry, or NULL when there are
  * too many tensors or dimensions.
  */
 static inline kvc_tensor *kvc_show(kvc_observation *out, const char *name, kvc_dtype dtype, const void *data, int dims,
@@ -290,10 +287,9 @@ static inline kvc_tensor *kvc_show(kvc_observation *out, const char *name, kvc_d
     tensor->address = 0;
     for (int at = 0; at < dims; at++)
         tensor->shape[at] = shape[at];
+    tensor->stride[0] = 0;
     tensor->dims = dims;
     tensor->dtype = (int32_t)dtype;
-    tensor->strided = 0;
-    tensor->unused = 0;
     return tensor;
 }
 
