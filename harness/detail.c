@@ -356,7 +356,9 @@ static void predicate_of_outcome(const kvc_expectation *expectation, const kvc_o
         return;
     case KVC_WRONG_ERROR:
         (void)snprintf(out, size, "raises %.60s instead of the documented %.60s",
-                       observation != NULL ? observation->error_kind : "?", expectation->rule->error[0]);
+                       observation != NULL && observation->error_kind[0] != '\0' ? observation->error_kind
+                                                                                  : "an error without a name",
+                       expectation->rule->error[0]);
         return;
     case KVC_NOT_REFUSED:
         (void)snprintf(out, size, "is done, though %s", reason_to_refuse(expectation));

@@ -3,11 +3,12 @@
 # In README.md and docs/*.md a block marked `sh` is run, line by line, in a folder of its own for each document. A line that
 # ends in `# exit N` must end with that status, any other with 0. Each line of a block marked `text` that follows must be
 # in what the commands printed (`...` stands for any lines). A block with a file's name behind its language is written to that file.
-# `sh network` is not run here. A block that speaks of transformers is run when KVCONFORM_PYTHON (or python3) has the version.
+# `sh network` is not run here. A block that speaks of transformers is run when KVCONFORM_PYTHON (or python3) has the version, one
+# that calls a compiler or node where there is one.
 # shellcheck disable=SC2016 # back-quotes are Markdown's
 command -v python3 >/dev/null || skip 'no python3'
 export PYTHONDONTWRITEBYTECODE=1
-count_run=0 count_network=0 count_transformers=0
+count_run=0 count_network=0 count_transformers=0 count_missing=0
 
 documents() (cd "$KVC_TOP" && ls README.md CONTRIBUTING.md CHANGELOG.md docs/*.md)
 
@@ -72,6 +73,13 @@ run_block() { # DOCUMENT NUMBER
     fi
     KVC_DOCUMENT_PYTHON=$python
   fi
+  for needed in cc c++ node; do
+    if grep -qE "(^|:)$needed " "$2.sh" && ! command -v "$needed" >/dev/null; then
+      count_missing=$((count_missing + 1))
+      echo "left out: $1, block $2: there is no $needed"
+      return 0
+    fi
+  done
   export KVC_DOCUMENT_PYTHON
   make_script "$2.sh" >"$2.script"
   count_run=$((count_run + $(grep -c '^check \$' "$2.script")))
@@ -89,7 +97,7 @@ run_block() { # DOCUMENT NUMBER
 for document in $(documents); do
   folder=run-$(basename "$document" .md)
   mkdir "$folder" && cd "$folder" || exit 1
-  for name in tests docs reference adapters; do ln -s "$KVC_TOP/$name" "$name"; done
+  for name in tests docs reference adapters examples include; do ln -s "$KVC_TOP/$name" "$name"; done
   cp ../wrapper kvconform
   part_blocks "$KVC_TOP/$document"
   count_network=$((count_network + $(find . -maxdepth 1 -name '[0-9]*.network' | wc -l)))
@@ -114,7 +122,7 @@ for document in $(documents); do
     case $link in *'#'*) anchors "$target" | grep -qxF "${link#*#}" || problem "$document: no such heading: $link" ;; esac
   done <links
   # Files that are named in passing; a name with capitals or a star stands for many.
-  grep -oE '`(harness|reference|adapters|reports|tests|docs|fuzz|bench|cases|completions)/[a-z0-9_./-]*`' "$KVC_TOP/$document" |
+  grep -oE '`(harness|reference|adapters|reports|tests|docs|fuzz|bench|cases|completions|examples|include)/[a-z0-9_./-]*`' "$KVC_TOP/$document" |
     tr -d '`' | sort -u >files || :
   while IFS= read -r file; do
     # An empty folder is in no clone and in no source archive.
@@ -160,5 +168,5 @@ for name in $(sed -n 's/^Environment: //p' help | tr -d ',' | tr ' ' '\n' | grep
   section ENVIRONMENT | grep -qx "\.B $name" || problem "the manual lacks $name"
 done
 
-echo "$count_run commands run; blocks left out: $count_network need the network, $count_transformers need transformers"
+echo "$count_run commands run; blocks left out: $count_network need the network, $count_transformers need transformers, $count_missing need other programs"
 [ ! -s problems ] || fail "$(wc -l <problems | tr -d ' ') problems, see above"
