@@ -487,6 +487,7 @@ static void collect_counts(member *self, kvc_tally *tally, kvc_coverage *coverag
         for (int code = 0; code < KVC_SITUATIONS; code++) {
             coverage->planned[op][code] += self->shared->coverage.planned[op][code];
             coverage->judged[op][code] += self->shared->coverage.judged[op][code];
+            coverage->refused[op][code] += self->shared->coverage.refused[op][code];
         }
     }
     *ops += self->shared->ops;

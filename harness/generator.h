@@ -33,6 +33,7 @@ typedef struct kvc_exclusions {
 typedef struct kvc_coverage {
     uint64_t planned[KVC_OP_KINDS][KVC_SITUATIONS];
     uint64_t judged[KVC_OP_KINDS][KVC_SITUATIONS];
+    uint64_t refused[KVC_OP_KINDS][KVC_SITUATIONS]; /* of those judged */
 } kvc_coverage;
 
 typedef struct kvc_generator kvc_generator;

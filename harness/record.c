@@ -113,8 +113,8 @@ static void add_case(cJSON *json, const kvc_record_run *run, const kvc_bench *be
     cJSON_AddItemToObject(json, "case", kvc_case_print(&item, bench->spec));
 }
 
-/* The rule of the op that put the cache elsewhere or made it ready, where the finding speaks of that; otherwise NULL. */
-static const kvc_contract_rule *rule_of_storing(const kvc_plan *plan, const kvc_finding *finding)
+/* The kind of op to which a finding is put down: what moved the cache elsewhere, where that shows at a later one. */
+static int blamed_op(const kvc_finding *finding)
 {
     int kind = finding->failure.op;
 
@@ -123,7 +123,13 @@ static const kvc_contract_rule *rule_of_storing(const kvc_plan *plan, const kvc_
         if (finding->law == KVC_SAVE ? kvc_op_moves_cache((kvc_op_kind)op) : op == KVC_COPY)
             kind = op;
     }
-    switch (kind) {
+    return kind;
+}
+
+/* The rule of the op that put the cache elsewhere or made it ready, where the finding speaks of that; otherwise NULL. */
+static const kvc_contract_rule *rule_of_storing(const kvc_plan *plan, const kvc_finding *finding)
+{
+    switch (blamed_op(finding)) {
     case KVC_OFFLOAD:
     case KVC_PREFETCH:
         return plan->rules.rule[KVC_CONTRACT_OFFLOAD];
@@ -222,6 +228,7 @@ cJSON *kvc_record_finding(const kvc_record_run *run, const kvc_bench *bench, con
     cJSON_AddFalseToObject(json, "control");
     cJSON_AddNumberToObject(json, "failures", (double)finding->failures);
     cJSON_AddStringToObject(json, "tensor", finding->tensor);
+    cJSON_AddStringToObject(json, "op", kvc_op_name((kvc_op_kind)blamed_op(finding)));
     cJSON_AddStringToObject(json, "situation", finding->situation);
     cJSON_AddStringToObject(json, "deviation", kvc_deviation_text((kvc_deviation)finding->failure.deviation));
     add_case(json, run, bench, finding);
@@ -261,6 +268,7 @@ static void add_coverage(cJSON *entry, const kvc_exploration *exploration)
             cJSON_AddStringToObject(row, "op", kvc_op_name((kvc_op_kind)op));
             cJSON_AddStringToObject(row, "situation", kvc_situation_text(&situation, text, sizeof text));
             cJSON_AddNumberToObject(row, "count", (double)exploration->coverage.judged[op][code]);
+            cJSON_AddNumberToObject(row, "refused", (double)exploration->coverage.refused[op][code]);
             cJSON_AddItemToArray(list, row);
         }
     }
@@ -311,6 +319,7 @@ cJSON *kvc_record_add(cJSON *result, const kvc_record_run *run, const kvc_record
     cJSON_AddStringToObject(entry, "subject", run->subject);
     cJSON_AddStringToObject(entry, "version", run->version);
     cJSON_AddStringToObject(entry, "variant", run->variant);
+    cJSON_AddStringToObject(entry, "kind", explored != NULL ? kvc_kind_name(explored->bench->spec->kind) : "");
     cJSON_AddStringToObject(entry, "contract", run->contract != NULL ? run->contract : "");
     cJSON_AddBoolToObject(entry, "assumed", run->assumed);
     cJSON_AddItemToObject(entry, "environment",

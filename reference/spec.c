@@ -15,6 +15,10 @@ static const char *const returned_words[] = {"none", "all", "window", "held_and_
                                              "closed", "prior", "block_start", NULL};
 
 /* Index of the text in a NULL-ended list, or -1 with an error that shows the list. */
+static const char *const kind_words[] = {"full",       "static",    "window", "static window", "indexed",          "quantised",
+                                         "compressed", "recurrent", "hybrid", "layers",        "encoder-decoder", "none",
+                                         NULL};
+
 static int find_word(const char *text, const char *const *words, const char *name, const char *field, kvc_error *error)
 {
     char list[256] = "";
@@ -429,9 +433,21 @@ static int read_values(const cJSON *json, const char *name, kvc_spec *spec, kvc_
     return check_channels(spec, name, error);
 }
 
+static int read_kind(const cJSON *json, const char *name, kvc_kind *kind, kvc_error *error)
+{
+    char text[64];
+    int word;
+
+    if (!kvc_json_text(json, name, "kind", text, sizeof text, error) ||
+        (word = find_word(text, kind_words, name, "kind", error)) < 0)
+        return 0;
+    *kind = (kvc_kind)word;
+    return 1;
+}
+
 int kvc_spec_from_json(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
 {
-    static const char *const known[] = {"schema", "subject", "variant", "title",  "ops",   "params", "dtypes",
+    static const char *const known[] = {"schema", "subject", "variant", "title",  "kind",  "ops",   "params", "dtypes",
                                         "parts",  "layers",  "length",  "claim", "views", "notes",  "since", "source", "values",
                                         "share",  NULL};
     char text[64];
@@ -449,6 +465,7 @@ int kvc_spec_from_json(const cJSON *json, const char *name, kvc_spec *spec, kvc_
     if (!kvc_json_text(json, name, "subject", spec->subject, sizeof spec->subject, error) ||
         !kvc_json_text(json, name, "variant", spec->variant, sizeof spec->variant, error) ||
         !kvc_json_text(json, name, "title", spec->title, sizeof spec->title, error) ||
+        !read_kind(json, name, &spec->kind, error) ||
         !kvc_json_text_optional(json, name, "source", spec->source, sizeof spec->source, error) ||
         !read_ops(json, name, spec, error) || !read_params(json, name, spec, error) ||
         !read_dtypes(json, name, spec, error) || !read_boolean(json, name, "length", 1, &spec->length, error) ||
@@ -555,6 +572,11 @@ int kvc_spec_writes(const kvc_spec *spec, int index)
     if (info->offset == offsetof(kvc_params, values))
         return spec->values != KVC_DIGITS;
     return info->words != NULL || (spec->params & (1u << index)) != 0;
+}
+
+const char *kvc_kind_name(kvc_kind kind)
+{
+    return (unsigned)kind < KVC_KINDS ? kind_words[kind] : "?";
 }
 
 const char *kvc_view_rule_name(kvc_view_rule rule)

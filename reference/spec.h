@@ -78,6 +78,23 @@ typedef enum kvc_returned {
 } kvc_returned;
 enum { KVC_RETURNED_KINDS = 10 };
 
+/* What users call such a cache, whatever the runtime. */
+typedef enum kvc_kind {
+    KVC_KIND_FULL = 0, /* every token, in memory that grows */
+    KVC_KIND_STATIC,   /* every token, in memory that was taken before */
+    KVC_KIND_WINDOW,   /* the newest tokens, perhaps behind a prefix */
+    KVC_KIND_STATIC_WINDOW,
+    KVC_KIND_INDEXED,    /* every token, with keys that choose among them */
+    KVC_KIND_QUANTISED,  /* every token, in fewer bits */
+    KVC_KIND_COMPRESSED, /* blocks of tokens in one entry each */
+    KVC_KIND_RECURRENT,  /* states instead of tokens */
+    KVC_KIND_HYBRID,     /* states and tokens in one layer or one context */
+    KVC_KIND_LAYERS,     /* a container of layers of these kinds */
+    KVC_KIND_CROSS,      /* beside a cross-attention that is set once */
+    KVC_KIND_NONE        /* stores nothing */
+} kvc_kind;
+enum { KVC_KINDS = 12 };
+
 typedef struct kvc_view_spec {
     char name[40];
     int numbered; /* one tensor for each of `states` */
@@ -97,6 +114,7 @@ typedef struct kvc_spec {
     char subject[KVC_SPEC_NAME_MAX];
     char variant[KVC_SPEC_NAME_MAX];
     char title[KVC_SPEC_TITLE_MAX];
+    kvc_kind kind; /* by which reports compare runtimes */
     char source[400]; /* where it is written what the variant keeps, or "" */
     unsigned ops;             /* bit 1 << kvc_op_kind */
     unsigned params;          /* bit 1 << index in kvc_param_table */
@@ -140,5 +158,6 @@ int kvc_spec_writes(const kvc_spec *spec, int index);
 /* The first version that has this part or parameter, "" for every version. */
 const char *kvc_spec_since(const kvc_spec *spec, const char *name);
 const char *kvc_view_rule_name(kvc_view_rule rule);
+const char *kvc_kind_name(kvc_kind kind);
 
 #endif

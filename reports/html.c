@@ -1,5 +1,6 @@
 #include "reports/html.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "reports/html_internal.h"
@@ -113,7 +114,7 @@ static void add_subjects(kvc_text *out, const kvc_report_model *model)
     }
 }
 
-static void add_header(kvc_text *out, const kvc_report_model *model, const char *headline)
+static void add_header(kvc_text *out, const kvc_report_model *model, const char *headline, int runtimes)
 {
     const char *profile = kvc_report_model_common(model, "profile");
     const char *seed = kvc_report_model_common(model, "seed");
@@ -137,7 +138,9 @@ static void add_header(kvc_text *out, const kvc_report_model *model, const char 
         kvc_text_add(out, ", seed ");
         kvc_html_add_code(out, seed);
     }
-    kvc_text_add(out, ".</p>\n<nav aria-label=\"On this page\"><ul><li><a href=\"#matrix\">What breaks where</a></li>");
+    kvc_text_add(out, ".</p>\n<nav aria-label=\"On this page\"><ul>");
+    kvc_text_add(out, runtimes ? "<li><a href=\"#runtimes\">Runtime by runtime</a></li>" : "");
+    kvc_text_add(out, "<li><a href=\"#matrix\">What breaks where</a></li>");
     if (model->cause_count > 0) {
         kvc_text_add(out, "<li><a href=\"#laws\">By law</a></li><li><a href=\"#findings\">Findings</a></li>");
     }
@@ -156,14 +159,29 @@ static void add_footer(kvc_text *out, const kvc_report_model *model)
                       "</footer>\n</body>\n</html>\n");
 }
 
+/* Whether there are runtimes to compare. */
+static int compares(const kvc_runtimes *runtimes)
+{
+    return runtimes->subjects > 1 && runtimes->kinds > 0;
+}
+
 int kvc_report_html(const kvc_report_model *model, kvc_text *out)
 {
     kvc_text headline = {0};
+    kvc_runtimes *runtimes = calloc(1, sizeof *runtimes);
+    if (runtimes == NULL) {
+        return -1;
+    }
+    kvc_runtimes_gather(model, runtimes);
     kvc_words_add_headline(&headline, model);
     add_head(out, kvc_text_string(&headline));
-    add_header(out, model, kvc_text_string(&headline));
+    add_header(out, model, kvc_text_string(&headline), compares(runtimes));
     out->failed |= headline.failed;
     kvc_text_free(&headline);
+    if (compares(runtimes)) {
+        kvc_html_add_runtimes(out, model, runtimes);
+    }
+    free(runtimes);
     kvc_html_add_matrices(out, model);
     if (model->cause_count > 0) {
         kvc_html_add_laws(out, model);

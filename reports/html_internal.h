@@ -6,6 +6,7 @@
 
 #include "reports/lanes.h"
 #include "reports/model.h"
+#include "reports/runtimes.h"
 
 /* Bounds that keep the page quick, whatever is in the result. */
 enum {
@@ -44,6 +45,7 @@ void kvc_html_close_scroll(kvc_text *out);
 int kvc_html_is_column(const kvc_report_model *model, size_t version, size_t subject);
 
 /* Sections. */
+void kvc_html_add_runtimes(kvc_text *out, const kvc_report_model *model, const kvc_runtimes *runtimes);
 void kvc_html_add_matrices(kvc_text *out, const kvc_report_model *model);
 void kvc_html_add_laws(kvc_text *out, const kvc_report_model *model);
 void kvc_html_add_findings(kvc_text *out, const kvc_report_model *model);

@@ -1,8 +1,10 @@
 #include "reports/markdown.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "reports/markdown_internal.h"
+#include "reports/runtimes.h"
 #include "reports/words.h"
 
 /* Room that each part leaves for those behind it. */
@@ -165,11 +167,59 @@ static void add_provenance(kvc_text *out, const kvc_report_model *model)
     }
 }
 
+/* Variants of each kind of cache, by runtime: how many have findings. */
+static void add_runtimes(kvc_text *out, const kvc_report_model *model)
+{
+    kvc_runtimes *runtimes = calloc(1, sizeof *runtimes);
+    kvc_text part = {0};
+    if (runtimes == NULL) {
+        out->failed = 1;
+        return;
+    }
+    kvc_runtimes_gather(model, runtimes);
+    kvc_text_add(&part, "| kind of cache |");
+    for (size_t subject = 0; subject < runtimes->subjects; subject++) {
+        kvc_text plain = {0};
+        kvc_text_add(&part, " ");
+        kvc_words_add_version(&plain, &model->versions[runtimes->version[subject]]);
+        kvc_markdown_add_text(&part, &plain);
+        kvc_text_add(&part, " |");
+    }
+    kvc_text_add(&part, "\n|---|");
+    for (size_t subject = 0; subject < runtimes->subjects; subject++) {
+        kvc_text_add(&part, ":-:|");
+    }
+    kvc_text_add(&part, "\n");
+    for (size_t kind = 0; kind < runtimes->kinds; kind++) {
+        kvc_text_add(&part, "| ");
+        kvc_markdown_add_short(&part, runtimes->kind[kind]);
+        kvc_text_add(&part, " |");
+        for (size_t subject = 0; subject < runtimes->subjects; subject++) {
+            size_t variants = runtimes->variants[kind][subject];
+            if (variants == 0) {
+                kvc_text_add(&part, " – |");
+            } else if (runtimes->bad[kind][subject] == 0) {
+                kvc_text_add_format(&part, " ✓ %zu |", variants);
+            } else {
+                kvc_text_add_format(&part, " ✗ **%zu** of %zu |", runtimes->bad[kind][subject], variants);
+            }
+        }
+        kvc_text_add(&part, "\n");
+    }
+    kvc_text_add(&part, "\n");
+    if (runtimes->subjects > 1 && runtimes->kinds > 0) {
+        (void)add_part(out, &part, LEFT_BY_MATRIX);
+    }
+    kvc_text_free(&part);
+    free(runtimes);
+}
+
 int kvc_report_markdown(const kvc_report_model *model, kvc_text *out)
 {
     kvc_text_add(out, "# ");
     kvc_words_add_headline(out, model);
     kvc_text_add(out, "\n\n");
+    add_runtimes(out, model);
     for (size_t subject = 0; subject < model->subject_count; subject++) {
         add_matrix(out, model, subject);
     }

@@ -197,6 +197,7 @@ static int check_finding(kvc_check *check, const cJSON *finding)
         kvc_check_bool(check, finding, "control", KVC_OPTIONAL) < 0 ||
         kvc_check_count(check, finding, "failures", KVC_REQUIRED) < 0 ||
         kvc_check_string(check, finding, "tensor", KVC_REQUIRED, 0, KVC_RESULT_WORD_MAX) < 0 ||
+        kvc_check_string(check, finding, "op", KVC_OPTIONAL, 0, KVC_RESULT_WORD_MAX) < 0 ||
         kvc_check_string(check, finding, "situation", KVC_REQUIRED, 0, KVC_RESULT_WORD_MAX) < 0 ||
         kvc_check_string(check, finding, "deviation", KVC_REQUIRED, 0, KVC_RESULT_WORD_MAX) < 0 ||
         check_case(check, finding, &ops) < 0 || kvc_check_count(check, finding, "step", KVC_REQUIRED) < 0) {
@@ -239,7 +240,8 @@ static int check_situations(kvc_check *check, const cJSON *run, const char *name
             return kvc_check_fail(check, NULL, "expected an object, found %s", kvc_check_kind(entry));
         }
         if (kvc_check_name(check, entry, "op") < 0 || kvc_check_name(check, entry, "situation") < 0 ||
-            (counted && kvc_check_count(check, entry, "count", KVC_REQUIRED) < 0) ||
+            (counted && (kvc_check_count(check, entry, "count", KVC_REQUIRED) < 0 ||
+                         kvc_check_count(check, entry, "refused", KVC_OPTIONAL) < 0)) ||
             (!counted && kvc_check_string(check, entry, "because", KVC_REQUIRED, 0, KVC_RESULT_WORD_MAX) < 0)) {
             return -1;
         }

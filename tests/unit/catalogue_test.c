@@ -359,7 +359,7 @@ static void put_file(const char *name, const char *text) {
 static void put_spec(const char *name, const char *subject, const char *variant) {
     char text[1024];
     (void)snprintf(text, sizeof text,
-                   "{\"schema\": \"kvconform-spec/1\", \"subject\": \"%s\", \"variant\": \"%s\", \"title\": \"t\", \"ops\": [\"append\"],"
+                   "{\"schema\": \"kvconform-spec/1\", \"subject\": \"%s\", \"variant\": \"%s\", \"title\": \"t\", \"kind\": \"full\", \"ops\": [\"append\"],"
                    "\"views\": [{\"name\": \"k\", \"salt\": 0, \"law\": \"KEYS\", \"rule\": \"all\", \"dims\": [\"batch\", \"tokens\", "
                    "\"key_dim\"]}]}",
                    subject, variant);

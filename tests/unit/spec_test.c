@@ -4,7 +4,7 @@
 #include "reference/spec.h"
 
 static const char good_text[] =
-    "{\"schema\": \"kvconform-spec/1\", \"subject\": \"s\", \"variant\": \"v\", \"title\": \"A test\", \"source\": \"the docs\",\n"
+    "{\"schema\": \"kvconform-spec/1\", \"subject\": \"s\", \"variant\": \"v\", \"title\": \"A test\", \"kind\": \"static window\", \"source\": \"the docs\",\n"
     " \"ops\": [\"append\", \"crop\", \"record\"],\n"
     " \"params\": {\"batch\": [1, 3], \"heads\": [1, 2], \"key_dim\": [8, 9], \"window\": [1, 6], \"states\": [1, 2]},\n"
     " \"dtypes\": [\"float16\", \"float64\"], \"parts\": [\"attention+state\", \"attention\"], \"length\": false, \"claim\": true,\n"
@@ -26,6 +26,8 @@ Test(spec, good) {
     cr_expect_str_eq(spec.subject, "s");
     cr_expect_str_eq(spec.variant, "v");
     cr_expect_str_eq(spec.source, "the docs");
+    cr_expect_eq((int)spec.kind, KVC_KIND_STATIC_WINDOW);
+    cr_expect_str_eq(kvc_kind_name(spec.kind), "static window");
     cr_expect(kvc_spec_has_op(&spec, KVC_APPEND) && kvc_spec_has_op(&spec, KVC_CROP) && kvc_spec_has_op(&spec, KVC_RECORD));
     cr_expect_not(kvc_spec_has_op(&spec, KVC_RESET));
     cr_expect(kvc_spec_uses(&spec, offsetof(kvc_params, window)));
@@ -72,7 +74,7 @@ Test(spec, values_of_two_levels) {
 
 Test(spec, what_may_be_left_out) {
     static const char least[] =
-        "{\"schema\": \"kvconform-spec/1\", \"subject\": \"s\", \"variant\": \"v\", \"title\": \"t\", \"ops\": [\"append\"],"
+        "{\"schema\": \"kvconform-spec/1\", \"subject\": \"s\", \"variant\": \"v\", \"title\": \"t\", \"kind\": \"full\", \"ops\": [\"append\"],"
         "\"views\": [{\"name\": \"k\", \"salt\": 0, \"law\": \"KEYS\", \"rule\": \"all\", \"dims\": [\"batch\", \"tokens\", \"key_dim\"]}]}";
     kvc_spec spec;
     kvc_error error;
@@ -99,7 +101,7 @@ Test(spec, every_rule_dim_and_return) {
     for (int rule = 0; rule < KVC_VIEW_RULES; rule++) {
         for (int back = 0; back < KVC_RETURNED_KINDS; back++) {
             (void)snprintf(text, sizeof text,
-                           "{\"schema\": \"kvconform-spec/1\", \"subject\": \"s\", \"variant\": \"v\", \"title\": \"t\","
+                           "{\"schema\": \"kvconform-spec/1\", \"subject\": \"s\", \"variant\": \"v\", \"title\": \"t\", \"kind\": \"full\","
                            "\"ops\": [\"append\"], \"params\": {\"window\": [1, 2], \"kernel\": [1, 2], \"capacity\": [1, 2],"
                            "\"keep\": [0, 2], \"block\": [1, 2], \"residual\": [1, 2]}, \"views\": [{\"name\": \"k\", \"salt\": 0, \"law\": \"KEYS\", \"rule\": \"%s\","
                            "\"dims\": [\"planes\", \"batch\", %s\"index_dim\"], \"returned\": \"%s\"}]}",
@@ -122,6 +124,8 @@ Test(spec, damage) {
         {"\"variant\": \"v\"", "\"variant\": \"\"", "variant"},
         {"\"title\": \"A test\"", "\"title\": \"A\\ntest\"", "title"},
         {"\"title\": \"A test\"", "\"title\": null", "title"},
+        {"\"kind\": \"static window\", ", "", "kind"},
+        {"\"static window\"", "\"sliding\"", "expected full, static"},
         {"\"title\": \"A test\"", "\"title\": \"A test\", \"title\": \"B\"", "title"},
         {"\"source\": \"the docs\"", "\"source\": []", "source"},
         {"\"source\"", "\"colour\"", "colour"},
@@ -192,7 +196,7 @@ Test(spec, damage) {
 Test(spec, no_views_and_no_object) {
     kvc_spec spec;
     kvc_error error;
-    cr_expect_not(parse("{\"schema\": \"kvconform-spec/1\", \"subject\": \"s\", \"variant\": \"v\", \"title\": \"t\", \"ops\": [\"append\"]}",
+    cr_expect_not(parse("{\"schema\": \"kvconform-spec/1\", \"subject\": \"s\", \"variant\": \"v\", \"title\": \"t\", \"kind\": \"full\", \"ops\": [\"append\"]}",
                         &spec, &error));
     cr_expect_not_null(strstr(error.text, "views"), "%s", error.text);
     cr_expect_not(parse("[1]", &spec, &error));

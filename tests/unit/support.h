@@ -71,7 +71,7 @@ typedef struct tiny {
 /* The caller sets parameters in `params` and then calls tiny_plan. */
 static inline tiny *tiny_open(const char *views, const char *rules) {
     static const char spec_format[] =
-        "{\"schema\":\"kvconform-spec/1\",\"subject\":\"s\",\"variant\":\"v\",\"title\":\"of a test\",\"claim\":true,"
+        "{\"schema\":\"kvconform-spec/1\",\"subject\":\"s\",\"variant\":\"v\",\"title\":\"of a test\",\"kind\":\"full\",\"claim\":true,"
         "\"ops\":[\"append\",\"crop\",\"reset\",\"reorder\",\"select\",\"repeat\",\"record\",\"offload\",\"prefetch\",\"initialize\","
         "\"copy\",\"pickle\"],"
         "\"params\":{\"batch\":[1,3],\"heads\":[1,2],\"key_dim\":[8,9],\"value_dim\":[8,10],\"index_dim\":[8,9],"
