@@ -63,14 +63,12 @@ static int ring_is_right(const kvc_expected_cells *cells, const kvc_extent *exte
 }
 
 /* What lies in stripes: `width` cells from `have` on. */
-static int stripes_are_right(kvc_expected *expected, const kvc_model *model, int slot, const kvc_extent *extent,
-                             const uint8_t *have, int64_t width)
+static int stripes_are_right(const kvc_expected_cells *cells, const kvc_extent *extent, const uint8_t *have, int64_t width)
 {
-    const kvc_expected_cells *cells = kvc_expected_find(expected, model, slot, extent->kind, extent->end);
     int64_t count = extent->end - extent->first_max;
     int64_t skipped = 0;
 
-    if (cells == NULL || count < 0)
+    if (count < 0)
         return 0;
     if (extent->as_set)
         return width == count + extent->keep && ring_is_right(cells, extent, have);
@@ -112,18 +110,25 @@ static int dense_is_right(kvc_expected *expected, const kvc_model *model, int sl
     return lanes_are_right(expected->encoder, model, slot, extent->end, have, width, extent->end - (int32_t)count);
 }
 
-/* Whether type, sizes and, where it has them, strides are those that the slot's tensors have when they lie in stripes. */
-static int has_shape(const kvc_slot *place, const kvc_expected_cells *cells, int32_t rows, const kvc_tensor *tensor)
+/* Whether type and sizes are those of the slot's tensors. */
+static inline int has_shape(const kvc_slot *place, int32_t rows, const kvc_tensor *tensor)
 {
-    int64_t wrong = tensor->dims ^ place->view->dims;
+    int64_t wrong = (tensor->dims ^ place->view->dims) | (tensor->dtype ^ (int32_t)place->dtype);
 
-    if (wrong != 0 || tensor->dtype != (int32_t)place->dtype)
+    if (wrong != 0)
         return 0;
-    for (int axis = 0; axis < tensor->dims; axis++) {
+    for (int axis = 0; axis < tensor->dims; axis++)
         wrong |= place->size[axis] >= 0 ? tensor->shape[axis] ^ place->size[axis] : 0;
-        wrong |= kvc_tensor_is_strided(tensor) ? tensor->stride[axis] ^ cells->stride[axis] : 0;
-    }
     return (wrong | (tensor->shape[place->batch_axis] ^ rows)) == 0;
+}
+
+static inline int has_stride(const kvc_expected_cells *cells, const kvc_tensor *tensor)
+{
+    int64_t wrong = 0;
+
+    for (int axis = 0; axis < tensor->dims; axis++)
+        wrong |= tensor->stride[axis] ^ cells->stride[axis];
+    return wrong == 0;
 }
 
 /* Says yes to most tensors that are as they must be. What it says no to is looked at at length. */
@@ -132,21 +137,22 @@ static int is_right_at_once(kvc_expected *expected, const kvc_model *model, int 
 {
     const kvc_slot *place = &model->plan->slot[slot];
     int tokens = place->tokens_axis;
+    int strided = kvc_tensor_is_strided(tensor);
     const kvc_expected_cells *cells;
     int64_t width;
 
-    if (extent->kind == KVC_CELL_NUMBER || extent->kind == KVC_CELL_UNKNOWN)
-        return 0;
-    cells = kvc_expected_find(expected, model, slot, extent->kind, 0);
-    if (cells == NULL || !has_shape(place, cells, model->rows, tensor))
+    if (extent->kind >= KVC_CELL_NUMBER || !has_shape(place, model->rows, tensor))
         return 0;
     width = tokens >= 0 ? tensor->shape[tokens] : 1;
     if (width == 0)
         return extent->first_max >= extent->end && extent->keep == 0;
     /* One cell, or one lane, lies in both ways at once. */
-    if (kvc_tensor_is_strided(tensor) || (width == 1 && cells->one_is_dense) || (place->in_lanes && model->rows * place->heads == 1))
-        return stripes_are_right(expected, model, slot, extent, tensor->data, width);
-    return place->in_lanes && dense_is_right(expected, model, slot, extent, tensor->data, width);
+    if (!strided && place->in_lanes && model->rows * place->heads > 1)
+        return dense_is_right(expected, model, slot, extent, tensor->data, width);
+    cells = kvc_expected_find(expected, model, slot, extent->kind, extent->end);
+    if (cells == NULL || (strided ? !has_stride(cells, tensor) : !place->in_lanes && (width > 1 || !cells->one_is_dense)))
+        return 0;
+    return stripes_are_right(cells, extent, tensor->data, width);
 }
 
 kvc_deviation kvc_check_tensor(kvc_expected *expected, const kvc_model *model, int slot, const kvc_extent *extent,

@@ -188,8 +188,8 @@ static int is_laid(const kvc_expected_cells *cells, const kvc_slot_state *state)
     return 1;
 }
 
-const kvc_expected_cells *kvc_expected_find(kvc_expected *expected, const kvc_model *model, int slot, kvc_cell_kind kind,
-                                            int32_t end)
+const kvc_expected_cells *kvc_expected_lay(kvc_expected *expected, const kvc_model *model, int slot, kvc_cell_kind kind,
+                                           int32_t end)
 {
     const kvc_slot_state *state = &model->slot[slot];
     kvc_expected_cells *cells = &expected->slot[slot];

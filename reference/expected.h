@@ -45,11 +45,22 @@ kvc_expected *kvc_expected_open(void);
 void kvc_expected_close(kvc_expected *expected);
 /* The model follows another plan from now on. */
 void kvc_expected_forget(kvc_expected *expected);
+/* What kvc_expected_find does when not all is laid. */
+const kvc_expected_cells *kvc_expected_lay(kvc_expected *expected, const kvc_model *model, int slot, kvc_cell_kind kind,
+                                           int32_t end);
 /*
  * The cells of a slot of this kind, from the first of the log (its first block, constant, or the one state) to number `end`; the
  * distance from one to the next is `stripe`. NULL when they would be too large or memory is short. Valid until the next call.
  */
-const kvc_expected_cells *kvc_expected_find(kvc_expected *expected, const kvc_model *model, int slot, kvc_cell_kind kind,
-                                            int32_t end);
+static inline const kvc_expected_cells *kvc_expected_find(kvc_expected *expected, const kvc_model *model, int slot,
+                                                          kvc_cell_kind kind, int32_t end)
+{
+    const kvc_expected_cells *kept = &expected->slot[slot];
+
+    if (kept->described && kept->rows == model->rows && kept->kind == kind && kept->changes == model->changes &&
+        kept->laid >= end && kind != KVC_CELL_FOLD)
+        return kept;
+    return kvc_expected_lay(expected, model, slot, kind, end);
+}
 
 #endif

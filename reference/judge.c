@@ -9,12 +9,18 @@ enum { WATCHED_MAX = KVC_TENSORS_MAX, SHORTCUTS = 64, COPIES_MAX = 1 << 18 };
 /* What a tensor of an observation is. */
 enum { STORED = 0, RETURNED, INPUT, EARLIER, OTHER, ORIGINAL, ORIGINAL_LENGTH, ORIGINAL_OTHER };
 
-/* What an input or an earlier return was when it was first shown. */
-typedef struct watched {
-    const char *name;
-    kvc_tensor copy; /* what it was; without data when there was no room: `content` stands for it */
+/* What a tensor was when it was first shown. */
+typedef struct first_shown {
+    kvc_tensor copy; /* without data when there was no room: `content` stands for it */
     size_t size;     /* of the copy */
     uint64_t content;
+    int fills; /* its elements fill a piece of memory, of which the copy is one */
+} first_shown;
+
+/* An input or an earlier return. */
+typedef struct watched {
+    const char *name;
+    first_shown as;
     int16_t slot; /* of the plan, or -1 */
     uint8_t kind; /* INPUT or EARLIER */
     uint8_t live; /* documented to change */
@@ -62,7 +68,8 @@ struct kvc_judge {
     const kvc_tensor *original_length;
     uint64_t original_other;
     int has_original;
-    uint64_t original_content[KVC_SLOTS_MAX + 2]; /* of the slots, the lengths and the other tensors */
+    first_shown original[KVC_SLOTS_MAX + 1]; /* the slots and the lengths */
+    uint64_t original_other_kept;
     int watched;
     watched watch[WATCHED_MAX];
     kvc_tensor shown[WATCHED_MAX]; /* each as it was shown first */
@@ -565,55 +572,33 @@ static int fills_memory(const kvc_tensor *tensor, size_t size)
     return filled == (int64_t)size;
 }
 
-/* Remembers a watched tensor as it is now. */
-static void keep_watched(kvc_judge *judge, watched *entry, const kvc_tensor *tensor, int kind)
+/* Remembers a tensor as it is now. */
+static void keep(kvc_judge *judge, first_shown *entry, const kvc_tensor *tensor)
 {
     int64_t elements = kvc_tensor_elements(tensor);
     size_t size = elements > 0 ? (size_t)elements * kvc_dtype_size((kvc_dtype)tensor->dtype) : 0;
     uint8_t *copy = judge->copies + judge->copied;
-    int fills = elements >= 0 && fills_memory(tensor, size);
     const uint8_t *from = tensor->data;
 
-    judge->shown[entry - judge->watch] = *tensor;
-    entry->name = tensor->name;
-    entry->kind = (uint8_t)kind;
-    entry->slot = (int16_t)watched_slot(judge->model.plan, tensor->name);
-    entry->live = kind == EARLIER && entry->slot >= 0 &&
-                  kvc_slot_rule(&judge->model, entry->slot, KVC_CONTRACT_RETURNED_TENSORS)->value == KVC_RETURNED_LIVE;
     entry->copy = *tensor;
     entry->copy.data = NULL;
-    if (entry->live)
-        return;
-    judge->apart += !fills;
+    entry->size = size;
+    entry->fills = elements >= 0 && fills_memory(tensor, size);
     if (elements < 0 || size > COPIES_MAX - judge->copied) {
-        judge->apart += fills;
         entry->content = hash_tensor(judge, 2, tensor);
         return;
     }
-    entry->size = size;
     entry->copy.data = copy;
-    if (size == 0)
-        return;
-    if (!fills) {
+    if (!entry->fills) {
         memset(entry->copy.stride, 0, sizeof entry->copy.stride);
         from = pack(judge, 0, tensor, size);
     }
-    if (from != NULL)
+    if (size > 0 && from != NULL)
         memcpy(copy, from, size);
     judge->copied += size;
-    if (!fills)
-        return;
-    if (judge->stretches > 0) {
-        stretch *last = &judge->stretch[judge->stretches - 1];
-        if (last->data + last->size == from && last->copy + last->size == copy) {
-            last->size += size;
-            return;
-        }
-    }
-    judge->stretch[judge->stretches++] = (stretch){from, copy, size};
 }
 
-static int is_unchanged(kvc_judge *judge, const watched *entry, const kvc_tensor *tensor)
+static int is_unchanged(kvc_judge *judge, const first_shown *entry, const kvc_tensor *tensor)
 {
     const uint8_t *before;
     const uint8_t *now;
@@ -630,6 +615,38 @@ static int is_unchanged(kvc_judge *judge, const watched *entry, const kvc_tensor
     before = pack(judge, 0, &entry->copy, entry->size);
     now = pack(judge, 1, tensor, entry->size);
     return before == NULL || now == NULL || memcmp(before, now, entry->size) == 0;
+}
+
+/* Remembers a watched tensor. */
+static void keep_watched(kvc_judge *judge, watched *entry, const kvc_tensor *tensor, int kind)
+{
+    const uint8_t *from = tensor->data;
+    const uint8_t *copy;
+
+    judge->shown[entry - judge->watch] = *tensor;
+    entry->name = tensor->name;
+    entry->kind = (uint8_t)kind;
+    entry->slot = (int16_t)watched_slot(judge->model.plan, tensor->name);
+    entry->live = kind == EARLIER && entry->slot >= 0 &&
+                  kvc_slot_rule(&judge->model, entry->slot, KVC_CONTRACT_RETURNED_TENSORS)->value == KVC_RETURNED_LIVE;
+    if (entry->live)
+        return;
+    keep(judge, &entry->as, tensor);
+    copy = entry->as.copy.data;
+    if (!entry->as.fills || copy == NULL) {
+        judge->apart++;
+        return;
+    }
+    if (entry->as.size == 0)
+        return;
+    if (judge->stretches > 0) {
+        stretch *last = &judge->stretch[judge->stretches - 1];
+        if (last->data + last->size == from && last->copy + last->size == copy) {
+            last->size += entry->as.size;
+            return;
+        }
+    }
+    judge->stretch[judge->stretches++] = (stretch){from, copy, entry->as.size};
 }
 
 /* All that are followed are shown as they were first, and none of those that must not change has changed. */
@@ -673,7 +690,7 @@ static watched *find_watched(kvc_judge *judge, const kvc_tensor *tensor, int kin
 static void check_known(kvc_judge *judge, const watched *entry, const kvc_tensor *tensor, kvc_failure *failure,
                         int *found)
 {
-    if (!entry->live && !is_unchanged(judge, entry, tensor))
+    if (!entry->live && !is_unchanged(judge, &entry->as, tensor))
         note(failure, found, KVC_ALIAS, entry->kind == INPUT ? KVC_PLACE_INPUT : KVC_PLACE_EARLIER, entry->slot,
              entry->slot >= 0 ? judge->model.plan->slot[entry->slot].layer : 0, KVC_WRITTEN);
 }
@@ -722,14 +739,12 @@ static kvc_deviation check_original_length(const kvc_judge *judge)
     return KVC_AS_EXPECTED;
 }
 
-static uint64_t original_content(kvc_judge *judge, int at)
+/* Whether a tensor of the original, or its lengths, is what it was after the op before. */
+static int original_is_unchanged(kvc_judge *judge, int at, const kvc_tensor *tensor)
 {
-    const kvc_plan *plan = judge->model.plan;
-    const kvc_tensor *tensor = at < plan->slots ? judge->seen[at].original : judge->original_length;
+    const first_shown *entry = &judge->original[at];
 
-    if (at > plan->slots)
-        return judge->original_other;
-    return tensor != NULL ? hash_tensor(judge, 3, tensor) : 0;
+    return tensor == NULL ? entry->copy.name == NULL : entry->copy.name != NULL && is_unchanged(judge, entry, tensor);
 }
 
 /* The cache that was copied is what it was before, and stays so whatever is done with the copy. */
@@ -745,21 +760,29 @@ static void check_original(kvc_judge *judge, const kvc_op *op, kvc_failure *fail
         if (deviation != KVC_AS_EXPECTED)
             note(failure, found, KVC_ISOLATION, KVC_PLACE_ORIGINAL, -1, 0, deviation);
     }
-    for (int at = 0; at < plan->slots + 2; at++) {
-        uint64_t content = original_content(judge, at);
+    for (int at = 0; at <= plan->slots; at++) {
+        const kvc_tensor *tensor = at < plan->slots ? judge->seen[at].original : judge->original_length;
         kvc_deviation deviation = KVC_AS_EXPECTED;
         if (!copied) {
-            deviation = content == judge->original_content[at] ? KVC_AS_EXPECTED : KVC_WRITTEN;
-        } else if (at < plan->slots && !model->slot[at].unjudged) {
-            kvc_extent extent = {.kind = KVC_CELL_TOKEN, .width = -1};
-            plan->slot[at].kind->stored(model, at, &extent);
-            deviation = kvc_check_tensor(judge->expected, model, at, &extent, judge->seen[at].original);
+            deviation = original_is_unchanged(judge, at, tensor) ? KVC_AS_EXPECTED : KVC_WRITTEN;
+        } else {
+            if (at < plan->slots && !model->slot[at].unjudged) {
+                kvc_extent extent = {.kind = KVC_CELL_TOKEN, .width = -1};
+                plan->slot[at].kind->stored(model, at, &extent);
+                deviation = kvc_check_tensor(judge->expected, model, at, &extent, tensor);
+            }
+            if (tensor != NULL)
+                keep(judge, &judge->original[at], tensor);
+            else
+                judge->original[at].copy.name = NULL;
         }
-        judge->original_content[at] = content;
         if (deviation != KVC_AS_EXPECTED)
             note(failure, found, KVC_ISOLATION, KVC_PLACE_ORIGINAL, at < plan->slots ? at : -1,
                  at < plan->slots ? plan->slot[at].layer : 0, deviation);
     }
+    if (!copied && judge->original_other != judge->original_other_kept)
+        note(failure, found, KVC_ISOLATION, KVC_PLACE_ORIGINAL, -1, 0, KVC_WRITTEN);
+    judge->original_other_kept = judge->original_other;
 }
 
 static int error_is_documented(const kvc_contract_rule *rule, const char *kind)

@@ -47,19 +47,18 @@ const kvc_refusal *kvc_builtin_layer_check_append(kvc_builtin_layer *layer, int6
             failed = kvc_store_reserve(store, 2);
             break;
         case KVC_PART_FIXED_PREFIX: {
-            /* For what stays, in one lane, and for what is returned. */
-            size_t cells = (size_t)(limit + count) * (size_t)store->rows * (size_t)store->heads;
-            failed = kvc_store_buffer(store, 0, (size_t)limit * store->cell) == NULL ||
-                     kvc_store_buffer(store, 1, cells * store->cell) == NULL;
+            /* For what stays and for what is returned. */
+            size_t stripe = kvc_store_stripe(store);
+            failed = kvc_store_buffer(store, 0, (size_t)limit * stripe) == NULL ||
+                     kvc_store_buffer(store, 1, (size_t)(limit + count) * stripe) == NULL;
             break;
         }
         case KVC_PART_OPAQUE:
-            failed = kvc_store_buffer(store, 1, (size_t)count * store->cell) == NULL;
+            failed = kvc_store_buffer(store, 1, (size_t)count * kvc_store_stripe(store)) == NULL;
             break;
         case KVC_PART_FIXED_WINDOW:
             if (layer->length + count > limit) {
-                size_t cells = (size_t)(limit + count) * (size_t)store->rows * (size_t)store->heads;
-                failed = kvc_store_buffer(store, 1, cells * store->cell) == NULL;
+                failed = kvc_store_buffer(store, 1, (size_t)(limit + count) * kvc_store_stripe(store)) == NULL;
             }
             break;
         default:
@@ -84,10 +83,10 @@ static void spoil_new_cells(const kvc_builtin_layer *layer, kvc_builtin_part *pa
     kvc_store *store = &part->store;
     int64_t first = store->count - count;
     if (layer->fault == KVC_FAULT_APPEND_REPEATS_ROW && part->info->name == KVC_NAME_KEYS) {
-        for (int32_t row = 1; row < store->rows; row++) {
-            for (int32_t head = 0; head < store->heads; head++) {
-                memcpy(kvc_store_cell(store, row, head, first), kvc_store_cell(store, 0, head, first),
-                       (size_t)count * store->cell);
+        for (int64_t index = first; index < store->count; index++) {
+            for (int32_t row = 1; row < store->rows; row++) {
+                memcpy(kvc_store_cell(store, row, 0, index), kvc_store_cell(store, 0, 0, index),
+                       (size_t)store->heads * store->cell);
             }
         }
     }
@@ -106,7 +105,7 @@ static void spoil_new_cells(const kvc_builtin_layer *layer, kvc_builtin_part *pa
 static void set_returned(kvc_builtin_part *part, int64_t cells) {
     kvc_store *store = &part->store;
     cells = larger(0, smaller(cells, store->count));
-    part->returned = kvc_store_view(store, 1, store->count - cells, cells);
+    part->returned = kvc_store_view(store, store->count - cells, cells);
     part->returned_cells = cells;
 }
 
@@ -120,7 +119,7 @@ static void append_all(kvc_builtin_layer *layer, kvc_builtin_part *part, const i
     }
     spoil_new_cells(layer, part, count);
     if (layer->fault == KVC_FAULT_RETURNS_BEFORE_APPEND) {
-        part->returned = kvc_store_view(store, 1, 0, before);
+        part->returned = kvc_store_view(store, 0, before);
         part->returned_cells = before;
     } else if (before > 0 &&
                (layer->fault == KVC_FAULT_RETURNS_NEW_ONLY ||
@@ -151,7 +150,7 @@ static void append_last(kvc_builtin_layer *layer, kvc_builtin_part *part, const 
     kvc_store_push(store, numbers, count);
     int64_t cells = new_only ? count : store->count;
     part->returned_cells = larger(cells, new_only ? 0 : kept);
-    part->returned = kvc_store_view_turned(store, 1, store->count - cells, cells, part->returned_cells);
+    part->returned = kvc_store_view_padded(store, 1, store->count - cells, cells, part->returned_cells);
     if (layer->fault == KVC_FAULT_KEEPS_TOO_FEW) {
         kept--;
     }
@@ -210,19 +209,20 @@ static void append_opaque(kvc_builtin_layer *layer, kvc_builtin_part *part, cons
         extra = 1;
         layer->depth = 0;
     }
-    unsigned char *inputs = kvc_store_buffer(store, 1, (size_t)count * store->cell);
+    unsigned char *inputs = kvc_store_buffer(store, 1, (size_t)count * kvc_store_stripe(store));
     if (inputs == NULL) {
         return; /* cannot be: see kvc_builtin_layer_check_append */
     }
+    size_t stripe = kvc_store_stripe(store);
+    kvc_store_make_cells(store, numbers, count, inputs);
     for (int32_t row = 0; row < store->rows; row++) {
-        for (int32_t head = 0; head < store->heads; head++) {
+        for (int32_t head = 0; head < store->heads; head++, inputs += store->cell) {
             unsigned char *cell = kvc_store_cell(store, row, head, 0);
-            kvc_store_make_cells(store, numbers, count, row, head, inputs);
             for (int32_t channel = 0; channel < store->channels; channel++) {
                 const unsigned char *input = inputs + (size_t)channel * store->element;
                 unsigned char *element = cell + (size_t)channel * store->element;
                 int64_t sum = continues ? (int64_t)load_integer(element) : 0;
-                for (int64_t i = 0; i < count; i++, input += store->cell) {
+                for (int64_t i = 0; i < count; i++, input += stripe) {
                     if (layer->fault != KVC_FAULT_FIRST_CHUNK_SPECIAL || count < 4 || i != 2) {
                         sum = mix_value(sum, input[0]);
                     }
@@ -267,27 +267,19 @@ static void append_fixed_window(kvc_builtin_layer *layer, kvc_builtin_part *part
     int64_t held = smaller(layer->length, limit);
     int64_t visible = layer->length >= limit ? limit - 1 : held;
     int64_t joined = held + count;
-    unsigned char *buffer = kvc_store_buffer(store, 1, (size_t)(joined * store->rows * store->heads) * store->cell);
+    size_t stripe = kvc_store_stripe(store);
+    unsigned char *buffer = kvc_store_buffer(store, 1, (size_t)joined * stripe);
     if (buffer == NULL) {
         return; /* cannot be: see kvc_builtin_layer_check_append */
     }
     int64_t shown = layer->fault == KVC_FAULT_FULL_RETURNS_BUFFER ? limit : visible + count;
-    unsigned char *out = buffer;
-    size_t lane = 0;
     if (layer->fault == KVC_FAULT_MOVES_WHEN_FULL) {
         kvc_store_move(store);
     }
-    for (int32_t row = 0; row < store->rows; row++) {
-        for (int32_t head = 0; head < store->heads; head++, lane++) {
-            unsigned char *data = store->data + lane * (size_t)limit * store->cell;
-            unsigned char *whole = out;
-            memcpy(whole, data, (size_t)held * store->cell);
-            kvc_store_make_cells(store, numbers, count, row, head, whole + (size_t)held * store->cell);
-            memcpy(data, whole + (size_t)(joined - limit) * store->cell, (size_t)limit * store->cell);
-            memmove(out, whole + (size_t)(joined - shown) * store->cell, (size_t)shown * store->cell);
-            out += (size_t)shown * store->cell;
-        }
-    }
+    memcpy(buffer, store->data, (size_t)held * stripe);
+    kvc_store_make_cells(store, numbers, count, buffer + (size_t)held * stripe);
+    memcpy(store->data, buffer + (size_t)(joined - limit) * stripe, (size_t)limit * stripe);
+    buffer += (size_t)(joined - shown) * stripe;
     part->returned = buffer;
     part->returned_cells = shown;
 }

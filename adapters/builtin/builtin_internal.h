@@ -15,6 +15,12 @@
 
 enum { KVC_LAYER_PARTS_MAX = 4, KVC_LANES_SHOWN = 2 };
 
+typedef struct kvc_inputs_of_rows {
+    unsigned char *cells; /* [token][row][head][channel] */
+    int32_t room;         /* tokens that fit */
+    int32_t tokens;       /* so many are worked out */
+} kvc_inputs_of_rows;
+
 /*
  * What a caller hands in: the cells of the tokens numbered 0, 1, ..., worked out once and kept, as a caller makes its inputs once.
  */
@@ -24,14 +30,11 @@ typedef struct kvc_inputs {
     int32_t salt;
     int32_t heads;
     int32_t channels;
-    size_t cell;          /* bytes */
-    unsigned char *cells; /* [row][head][token][cell] */
-    int32_t room;         /* tokens that fit */
-    int32_t tokens;       /* so many are worked out */
-    int32_t rows;         /* of so many rows */
+    size_t cell; /* bytes */
+    kvc_inputs_of_rows of_rows[KVC_ROWS_MAX]; /* for each number of rows */
 } kvc_inputs;
 
-enum { KVC_INPUTS_MAX = 64 };
+enum { KVC_INPUTS_MAX = 128 };
 
 /* The inputs of a cache, and of those that it was before (kvc_plugin.reopen). Zeroed to begin with. */
 typedef struct kvc_inputs_kept {
@@ -40,13 +43,14 @@ typedef struct kvc_inputs_kept {
 } kvc_inputs_kept;
 
 /*
- * Cells of equal size, one sequence of them for each lane; a lane is one head of one row. A cell holds one token. Within a lane
- * the cells from `start` on, `count` of them, are in use; `capacity` fit.
+ * Cells of equal size, one sequence of them for each lane; a lane is one head of one row. A cell holds one token. The cells of one
+ * token in all lanes lie together, so that most ops move one piece of memory. The cells from `start` on, `count` of them, are in
+ * use; `capacity` fit.
  */
 typedef struct kvc_store {
-    unsigned char *data;  /* [rows][heads][capacity][cell] */
+    unsigned char *data;  /* [capacity][rows][heads][cell] */
     unsigned char *spare; /* another buffer, for rows in their new order and for growing: the two change places */
-    unsigned char *shown[KVC_LANES_SHOWN]; /* packed copies, of the stored and of the returned tensor */
+    unsigned char *shown[KVC_LANES_SHOWN]; /* what is shown of the stored and of the returned tensor where it is not `data` */
     size_t data_room;
     size_t spare_room;
     size_t shown_room[KVC_LANES_SHOWN];
@@ -85,10 +89,12 @@ void kvc_store_push(kvc_store *store, const int32_t *numbers, int64_t count);
 void kvc_store_write(kvc_store *store, int64_t index, const int32_t *numbers, int64_t count);
 /* The same for one number that is a fold: of those only the one that is written is worked out. */
 void kvc_store_write_fold(kvc_store *store, int64_t index, int32_t fold);
-/* Writes the cells of tokens as row and head make them to `out`. */
-void kvc_store_make_cells(kvc_store *store, const int32_t *numbers, int64_t count, int32_t row, int32_t head, unsigned char *out);
-/* Those of all lanes, one lane behind the other. */
-void kvc_store_make_lanes(kvc_store *store, const int32_t *numbers, int64_t count, unsigned char *out);
+/* Writes the cells of tokens to `out`: those of a token in all lanes together. */
+void kvc_store_make_cells(const kvc_store *store, const int32_t *numbers, int64_t count, unsigned char *out);
+/* Bytes of a token in all lanes. */
+static inline size_t kvc_store_stripe(const kvc_store *store) {
+    return (size_t)store->rows * (size_t)store->heads * store->cell;
+}
 /* Address of cell `index` in use, in one lane. */
 unsigned char *kvc_store_cell(const kvc_store *store, int32_t row, int32_t head, int64_t index);
 /* Drops cells; at most what there is. */
@@ -109,24 +115,25 @@ void kvc_store_abandon_rows(kvc_store *store);
 int kvc_store_duplicate(kvc_store *out, const kvc_store *from);
 /* Gives the store a new buffer with the same contents. */
 void kvc_store_move(kvc_store *store);
-/* A packed buffer of at least `size` bytes, number `which` of the store; NULL when memory is short. */
+/* A buffer of at least `size` bytes, number `which` of the store; NULL when memory is short. */
 unsigned char *kvc_store_buffer(kvc_store *store, int which, size_t size);
+/* Where cell `from` in use lies; those behind it follow. NULL when there are no `cells`. Valid until the store is changed. */
+static inline unsigned char *kvc_store_view(const kvc_store *store, int64_t from, int64_t cells) {
+    return cells > 0 ? store->data + (size_t)(store->start + from) * kvc_store_stripe(store) : NULL;
+}
 /*
- * Cells `from` to `from + cells` of all lanes, row-major without gaps. Valid until the store is changed. NULL when memory is
- * short or there are no cells.
+ * The same for cells that are shown with zeros in front of them, `width` cells in all, in buffer `which`. NULL when memory is
+ * short.
  */
-const void *kvc_store_view(kvc_store *store, int which, int64_t from, int64_t cells);
-/* The same with the cells in the last dimension, and zeros in front up to `width` cells. */
-const void *kvc_store_view_turned(kvc_store *store, int which, int64_t from, int64_t cells, int64_t width);
-/* Copies cells that lie one behind the other to `out`, with the cells in the last dimension. */
-void kvc_store_turn(const kvc_store *store, const unsigned char *cells, int64_t count, unsigned char *out);
+const void *kvc_store_view_padded(kvc_store *store, int which, int64_t from, int64_t cells, int64_t width);
 
 /*
- * The cells of `count` tokens as the first head of the first row makes them, one behind the other; those of the next
- * lane, for all `rows`, come inputs->room cells later. Valid until the next call. NULL where the numbers do not follow
- * each other, are too large to be kept, or memory is short.
+ * The cells of `count` tokens, each in all `rows`. Valid until the next call. NULL where the numbers do not follow each other, are
+ * too large to be kept, or memory is short.
  */
 const unsigned char *kvc_inputs_find(kvc_inputs *inputs, int32_t rows, const int32_t *numbers, int64_t count);
+/* Works out those of one token. */
+void kvc_inputs_make(const kvc_inputs *inputs, int32_t number, int32_t rows, unsigned char *out);
 /* Those of a kind, which are made when there are none yet; NULL when there are too many kinds. */
 kvc_inputs *kvc_inputs_of_kind(kvc_inputs_kept *kept, kvc_encoding encoding, kvc_dtype dtype, int32_t salt, int32_t heads,
                                int32_t channels);
@@ -329,32 +336,42 @@ int64_t kvc_builtin_layer_position(const kvc_builtin_layer *layer);
 int64_t kvc_builtin_layer_reported_length(const kvc_builtin_layer *layer);
 /* Writes down what never changes of the tensors that a part shows. */
 void kvc_builtin_part_describe(const kvc_builtin_layer *layer, kvc_builtin_part *part);
+/* Rows and cells of a tensor of such a part, and where both lie: all lanes of a token together. The rest is described. */
+void kvc_builtin_part_set_sizes(const kvc_builtin_part *part, int64_t cells, kvc_tensor *tensor);
 /* Adds the layer's tensors to what is shown. Returns 0, or -1 when memory is short. */
 int kvc_builtin_layer_show(kvc_builtin_layer *layer, int appended, kvc_observation *out);
 
 /* A tensor that is shown again after every op. */
 typedef struct kvc_watched {
-    kvc_tensor tensor; /* points to name and data */
     char name[KVC_NAME_MAX];
+    const char *of; /* name of the tensor that it is a copy of, or that it is an input for */
     unsigned char *data;
-    size_t room;
     size_t size;
     int32_t append; /* number of the append */
     int is_input;
 } kvc_watched;
 
+/* Memory for the elements of several. */
+typedef struct kvc_watch_chunk {
+    struct kvc_watch_chunk *next;
+    size_t size;
+    size_t used;
+    unsigned char bytes[];
+} kvc_watch_chunk;
+
 typedef struct kvc_watch {
     kvc_watched **list; /* `made` of them, which keep their places in memory; the first `count` are shown */
+    kvc_tensor *shown;  /* those, one behind the other */
     size_t count;
     size_t made;
     size_t room;
-    unsigned char *cells; /* before they are turned */
-    size_t cells_room;
+    kvc_watch_chunk *chunks; /* list; owned */
+    kvc_watch_chunk *chunk;  /* the one that is filled; those before it are full */
 } kvc_watch;
 
-/* Copies the inputs of an append of `count` tokens, or what `out` says it returned. Returns 0, or -1 when memory is short. */
+/* Copies the inputs of an append of `count` tokens, or one of the tensors that it returned. Returns 0, or -1 when memory is short. */
 int kvc_watch_inputs(kvc_watch *watch, kvc_builtin_layer *layer, int32_t append, const int32_t *numbers, int64_t count);
-int kvc_watch_returned(kvc_watch *watch, int32_t append, const kvc_observation *out);
+int kvc_watch_returned(kvc_watch *watch, int32_t append, const kvc_tensor *tensor);
 /* One fault: writes into what append number `append` was given or returned. */
 void kvc_watch_spoil(kvc_watch *watch, int32_t append, int is_input);
 void kvc_watch_show(const kvc_watch *watch, kvc_observation *out);

@@ -150,30 +150,26 @@ int kvc_builtin_layer_claim(const kvc_builtin_layer *layer) {
     return 1;
 }
 
-/* Calls of `change` for every lane. */
-static void change_lanes(kvc_store *store, int64_t cells, void (*change)(kvc_store *, unsigned char *, int64_t)) {
+static void turn_newest(kvc_store *store) {
     for (int32_t row = 0; row < store->rows; row++) {
         for (int32_t head = 0; head < store->heads; head++) {
-            change(store, kvc_store_cell(store, row, head, 0), cells);
+            unsigned char *cell = kvc_store_cell(store, row, head, store->count - 1);
+            unsigned char first[8];
+            memcpy(first, cell, store->element);
+            memmove(cell, cell + store->element, store->cell - store->element);
+            memcpy(cell + store->cell - store->element, first, store->element);
         }
     }
 }
 
-static void turn_newest(kvc_store *store, unsigned char *lane, int64_t cells) {
-    unsigned char *cell = lane + (size_t)(cells - 1) * store->cell;
-    unsigned char first[8];
-    memcpy(first, cell, store->element);
-    memmove(cell, cell + store->element, store->cell - store->element);
-    memcpy(cell + store->cell - store->element, first, store->element);
+/* The cells behind the newest still hold a removed token. */
+static void repeat_removed(kvc_store *store) {
+    memcpy(kvc_store_cell(store, 0, 0, store->count - 1), kvc_store_cell(store, 0, 0, store->count), kvc_store_stripe(store));
 }
 
-/* The cell behind the newest still holds a removed token. */
-static void repeat_removed(kvc_store *store, unsigned char *lane, int64_t cells) {
-    memcpy(lane + (size_t)(cells - 1) * store->cell, lane + (size_t)cells * store->cell, store->cell);
-}
-
-static void shift_front(kvc_store *store, unsigned char *lane, int64_t cells) {
-    memmove(lane, lane + (size_t)cells * store->cell, (size_t)(store->capacity - cells) * store->cell);
+static void shift_front(kvc_store *store, int64_t cells) {
+    size_t stripe = kvc_store_stripe(store);
+    memmove(store->data, store->data + (size_t)cells * stripe, (size_t)(store->capacity - cells) * stripe);
 }
 
 static void swap_heads(kvc_store *store) {
@@ -191,9 +187,9 @@ static void swap_heads(kvc_store *store) {
 }
 
 static void shift_last_row(kvc_store *store) {
-    for (int32_t head = 0; head < store->heads && store->rows >= 2; head++) {
-        unsigned char *lane = kvc_store_cell(store, store->rows - 1, head, 0);
-        memmove(lane, lane + store->cell, (size_t)store->count * store->cell);
+    for (int64_t index = 0; index < store->count && store->rows >= 2; index++) {
+        memcpy(kvc_store_cell(store, store->rows - 1, 0, index), kvc_store_cell(store, store->rows - 1, 0, index + 1),
+               (size_t)store->heads * store->cell);
     }
 }
 
@@ -210,9 +206,9 @@ static void spoil_all(kvc_builtin_layer *layer, kvc_builtin_part *part, int64_t 
     } else if (layer->fault == KVC_FAULT_ROW_LEFT_BEHIND && is_keys) {
         shift_last_row(store);
     } else if (layer->fault == KVC_FAULT_VALUES_CHANNEL_SHIFTED && is_values) {
-        change_lanes(store, store->count, turn_newest);
+        turn_newest(store);
     } else if (layer->fault == KVC_FAULT_LATE_STALE_VALUE && is_values && layer->depth >= 3) {
-        change_lanes(store, store->count, repeat_removed);
+        repeat_removed(store);
     }
 }
 
@@ -345,7 +341,7 @@ static void crop_part(kvc_builtin_layer *layer, kvc_builtin_part *part, int64_t 
         break;
     case KVC_PART_FIXED:
         if (layer->fault == KVC_FAULT_CROP_SHIFTS_FRONT && dropped > 0) {
-            change_lanes(&part->store, dropped, shift_front);
+            shift_front(&part->store, dropped);
         }
         break;
     case KVC_PART_RESIDUAL:

@@ -5,10 +5,11 @@
 
 #include "reference/values.h"
 
-enum { TOKENS_AT_FIRST = 32, TOKENS_KEPT = 512, KINDS_LIMIT = KVC_INPUTS_MAX / 2, BYTES_LIMIT = 4 << 20 };
+enum { TOKENS_AT_FIRST = 32, TOKENS_KEPT = 512, KINDS_LIMIT = KVC_INPUTS_MAX / 2, BYTES_LIMIT = 8 << 20 };
 
-static size_t bytes(const kvc_inputs *inputs, int32_t room) {
-    return (size_t)KVC_ROWS_MAX * (size_t)inputs->heads * (size_t)room * inputs->cell;
+/* Bytes of a token in all lanes. */
+static size_t stripe(const kvc_inputs *inputs, int32_t rows) {
+    return (size_t)rows * (size_t)inputs->heads * inputs->cell;
 }
 
 kvc_inputs *kvc_inputs_of_kind(kvc_inputs_kept *kept, kvc_encoding encoding, kvc_dtype dtype, int32_t salt, int32_t heads,
@@ -36,7 +37,9 @@ kvc_inputs *kvc_inputs_of_kind(kvc_inputs_kept *kept, kvc_encoding encoding, kvc
 void kvc_inputs_limit(kvc_inputs_kept *kept) {
     size_t size = 0;
     for (int32_t i = 0; i < kept->used; i++) {
-        size += bytes(&kept->list[i], kept->list[i].room);
+        for (int32_t rows = 1; rows <= KVC_ROWS_MAX; rows++) {
+            size += (size_t)kept->list[i].of_rows[rows - 1].room * stripe(&kept->list[i], rows);
+        }
     }
     if (kept->used > KINDS_LIMIT || size > BYTES_LIMIT) {
         kvc_inputs_close(kept);
@@ -45,68 +48,54 @@ void kvc_inputs_limit(kvc_inputs_kept *kept) {
 
 void kvc_inputs_close(kvc_inputs_kept *kept) {
     for (int32_t i = 0; i < kept->used; i++) {
-        free(kept->list[i].cells);
+        for (int32_t rows = 0; rows < KVC_ROWS_MAX; rows++) {
+            free(kept->list[i].of_rows[rows].cells);
+        }
     }
     kept->used = 0;
 }
 
-/* Makes room for `tokens` tokens; what was worked out is forgotten. Returns 0, or -1 when memory is short. */
-static int make_room(kvc_inputs *inputs, int32_t tokens) {
-    int32_t room = inputs->room > 0 ? inputs->room : TOKENS_AT_FIRST;
-    while (room < tokens) {
-        room *= 2;
+/* Works out tokens up to number `tokens`. Returns 0, or -1 when memory is short. */
+static int fill(const kvc_inputs *inputs, kvc_inputs_of_rows *table, int32_t rows, int32_t tokens) {
+    size_t size = stripe(inputs, rows);
+    if (tokens > table->room) {
+        int32_t room = table->room > 0 ? table->room : TOKENS_AT_FIRST;
+        while (room < tokens) {
+            room *= 2;
+        }
+        if (size == 0 || size > PTRDIFF_MAX / (size_t)room) {
+            return -1;
+        }
+        unsigned char *cells = realloc(table->cells, (size_t)room * size);
+        if (cells == NULL) {
+            return -1;
+        }
+        table->cells = cells;
+        table->room = room;
     }
-    if (inputs->cell == 0 || (size_t)KVC_ROWS_MAX * (size_t)inputs->heads * (size_t)room > PTRDIFF_MAX / inputs->cell) {
-        return -1;
+    for (; table->tokens < tokens; table->tokens++) {
+        kvc_inputs_make(inputs, table->tokens, rows, table->cells + (size_t)table->tokens * size);
     }
-    unsigned char *cells = malloc(bytes(inputs, room));
-    if (cells == NULL) {
-        return -1;
-    }
-    free(inputs->cells);
-    inputs->cells = cells;
-    inputs->room = room;
-    inputs->tokens = inputs->rows = 0;
     return 0;
 }
 
-/* The first head of the first row. */
-static void fill_first(kvc_inputs *inputs, int32_t from, int32_t to) {
-    for (int32_t token = from; token < to; token++) {
-        kvc_value_row(inputs->encoding, inputs->dtype, inputs->salt, token, 0, 0, inputs->channels,
-                      inputs->cells + (size_t)token * inputs->cell);
-    }
-}
-
-/* The same tokens in another lane. */
-static void fill_lane(kvc_inputs *inputs, int32_t row, int32_t head, int32_t from, int32_t to) {
-    size_t lane = (size_t)row * (size_t)inputs->heads + (size_t)head;
-    unsigned char *out = inputs->cells + (lane * (size_t)inputs->room + (size_t)from) * inputs->cell;
-    if (inputs->encoding != KVC_DIGITS) {
-        for (int32_t token = from; token < to; token++, out += inputs->cell) {
-            kvc_value_row(inputs->encoding, inputs->dtype, inputs->salt, token, row, head, inputs->channels, out);
-        }
-        return;
-    }
-    memcpy(out, inputs->cells + (size_t)from * inputs->cell, (size_t)(to - from) * inputs->cell);
-    kvc_value_move(inputs->dtype, inputs->salt, row, head, inputs->channels, to - from, out);
-}
-
-/* Works out tokens `from` to `to` of rows `first_row` to `rows`. */
-static void fill(kvc_inputs *inputs, int32_t first_row, int32_t rows, int32_t from, int32_t to) {
-    for (int32_t row = first_row; row < rows; row++) {
-        for (int32_t head = 0; head < inputs->heads; head++) {
-            if (row == 0 && head == 0) {
-                fill_first(inputs, from, to);
+void kvc_inputs_make(const kvc_inputs *inputs, int32_t number, int32_t rows, unsigned char *out) {
+    unsigned char *first = out;
+    for (int32_t row = 0; row < rows; row++) {
+        for (int32_t head = 0; head < inputs->heads; head++, out += inputs->cell) {
+            if (out == first || inputs->encoding != KVC_DIGITS) {
+                kvc_value_row(inputs->encoding, inputs->dtype, inputs->salt, number, row, head, inputs->channels, out);
             } else {
-                fill_lane(inputs, row, head, from, to);
+                /* Two of eight channels tell lanes apart. */
+                memcpy(out, first, inputs->cell);
+                kvc_value_move(inputs->dtype, inputs->salt, row, head, inputs->channels, 1, out);
             }
         }
     }
 }
 
 const unsigned char *kvc_inputs_find(kvc_inputs *inputs, int32_t rows, const int32_t *numbers, int64_t count) {
-    if (inputs == NULL || count < 1) {
+    if (inputs == NULL || count < 1 || rows < 1 || rows > KVC_ROWS_MAX) {
         return NULL;
     }
     int32_t first = numbers[0];
@@ -118,17 +107,10 @@ const unsigned char *kvc_inputs_find(kvc_inputs *inputs, int32_t rows, const int
             return NULL;
         }
     }
+    kvc_inputs_of_rows *table = &inputs->of_rows[rows - 1];
     int32_t tokens = first + (int32_t)count;
-    if (tokens > inputs->room && make_room(inputs, tokens) != 0) {
+    if (tokens > table->tokens && fill(inputs, table, rows, tokens) != 0) {
         return NULL;
     }
-    if (tokens > inputs->tokens) {
-        fill(inputs, 0, inputs->rows, inputs->tokens, tokens);
-        inputs->tokens = tokens;
-    }
-    if (rows > inputs->rows) {
-        fill(inputs, inputs->rows, rows, 0, inputs->tokens);
-        inputs->rows = rows;
-    }
-    return inputs->cells + (size_t)first * inputs->cell;
+    return table->cells + (size_t)first * stripe(inputs, rows);
 }

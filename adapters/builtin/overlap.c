@@ -17,14 +17,12 @@ static int64_t smaller(int64_t a, int64_t b) {
 /* Copies cells of the rest, or of what was kept before, so that a later change of the store does not reach them. */
 static void return_copy(kvc_builtin_part *part, int64_t from, int64_t cells) {
     kvc_store *store = &part->store;
-    size_t size = (size_t)cells * store->cell;
-    unsigned char *out = cells > 0 ? kvc_store_buffer(store, 1, size * (size_t)store->rows * (size_t)store->heads) : NULL;
+    size_t size = (size_t)cells * kvc_store_stripe(store);
+    unsigned char *out = cells > 0 ? kvc_store_buffer(store, 1, size) : NULL;
     part->returned = out;
     part->returned_cells = out != NULL ? cells : 0;
-    for (int32_t row = 0; out != NULL && row < store->rows; row++) {
-        for (int32_t head = 0; head < store->heads; head++, out += size) {
-            memcpy(out, kvc_store_cell(store, row, head, from), size);
-        }
+    if (out != NULL) {
+        memcpy(out, kvc_store_view(store, from, cells), size);
     }
 }
 
@@ -50,12 +48,8 @@ static void keep_overlap(kvc_builtin_layer *layer, int64_t from) {
     kvc_store *rest = &layer->part[REST].store;
     kvc_store *overlap = &layer->part[OVERLAP].store;
     overlap->count = layer->params->block;
-    for (int32_t row = 0; row < rest->rows; row++) {
-        for (int32_t head = 0; head < rest->heads; head++) {
-            memcpy(kvc_store_cell(overlap, row, head, 0), kvc_store_cell(rest, row, head, from),
-                   (size_t)layer->params->block * rest->cell);
-        }
-    }
+    memcpy(kvc_store_cell(overlap, 0, 0, 0), kvc_store_cell(rest, 0, 0, from),
+           (size_t)layer->params->block * kvc_store_stripe(rest));
 }
 
 void kvc_builtin_overlap_append(kvc_builtin_layer *layer, const int32_t *numbers, int64_t count) {

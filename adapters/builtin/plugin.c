@@ -449,6 +449,33 @@ static void refuse(const kvc_refusal *refusal, kvc_observation *out) {
     kvc_refuse(out, refusal->kind, refusal->text);
 }
 
+/* Keeps what an append returned. Returns 0, or -1 when memory is short. */
+static int watch_returned(kvc_cache *cache, const kvc_observation *out) {
+    int32_t at = 0;
+    for (int32_t i = 0; i < cache->layers; i++) {
+        const kvc_builtin_layer *layer = &cache->layer[i];
+        for (int p = 0; p < layer->info->parts; p++) {
+            const char *name = layer->part[p].returned_as.name;
+            int32_t found = at;
+            if (!layer->part[p].info->returned) {
+                continue;
+            }
+            /* Shown in this order, some not at all. */
+            while (found < out->tensors && out->tensor[found].name != name) {
+                found++;
+            }
+            if (found == out->tensors) {
+                continue;
+            }
+            if (kvc_watch_returned(&cache->watch, cache->appends - 1, &out->tensor[found]) != 0) {
+                return -1;
+            }
+            at = found + 1;
+        }
+    }
+    return 0;
+}
+
 static void run_cache(kvc_cache *cache, const kvc_op *op, const int32_t *numbers, kvc_observation *out) {
     out->layers = cache->layers;
     if (cache->fault == KVC_FAULT_LEAKS_MEMORY && op->kind == KVC_APPEND) {
@@ -472,7 +499,7 @@ static void run_cache(kvc_cache *cache, const kvc_op *op, const int32_t *numbers
         refuse(&kvc_refusal_memory, out);
     }
     if (cache->params.watch) {
-        if (appended && kvc_watch_returned(&cache->watch, cache->appends - 1, out) != 0) {
+        if (appended && watch_returned(cache, out) != 0) {
             refuse(&kvc_refusal_memory, out);
         }
         kvc_watch_show(&cache->watch, out);

@@ -28,32 +28,29 @@ int64_t kvc_builtin_prefix_cells(const kvc_builtin_layer *layer) {
     return layer->prefix + window_kept(layer);
 }
 
-/* Cells `first` to `first + count` of one lane, of what is held and the new tokens behind it. */
-static unsigned char *gather(kvc_store *store, const int32_t *numbers, int64_t first, int64_t count, int32_t row, int32_t head,
-                             unsigned char *out) {
+/* Cells `first` to `first + count` of what is held and the new tokens behind it. */
+static unsigned char *gather(kvc_store *store, const int32_t *numbers, int64_t first, int64_t count, unsigned char *out) {
+    size_t stripe = kvc_store_stripe(store);
     int64_t held = larger(0, smaller(count, store->count - first));
     if (held > 0) {
-        memcpy(out, kvc_store_cell(store, row, head, first), (size_t)held * store->cell);
+        memcpy(out, kvc_store_view(store, first, held), (size_t)held * stripe);
     }
     if (count > held) {
-        kvc_store_make_cells(store, numbers + (first + held - store->count), count - held, row, head,
-                             out + (size_t)held * store->cell);
+        kvc_store_make_cells(store, numbers + (first + held - store->count), count - held, out + (size_t)held * stripe);
     }
-    return out + (size_t)larger(0, count) * store->cell;
+    return out + (size_t)larger(0, count) * stripe;
 }
 
 /* What an append returns: `front` cells of the prefix and the newest `shown` of `total`. */
 static void set_returned(kvc_builtin_part *part, const int32_t *numbers, int64_t front, int64_t shown, int64_t total) {
     kvc_store *store = &part->store;
-    size_t size = (size_t)((front + shown) * store->rows * store->heads) * store->cell;
+    size_t size = (size_t)(front + shown) * kvc_store_stripe(store);
     unsigned char *out = size > 0 ? kvc_store_buffer(store, 1, size) : NULL;
     part->returned = out;
     part->returned_cells = out != NULL ? front + shown : 0;
-    for (int32_t row = 0; out != NULL && row < store->rows; row++) {
-        for (int32_t head = 0; head < store->heads; head++) {
-            out = gather(store, numbers, 0, front, row, head, out);
-            out = gather(store, numbers, total - shown, shown, row, head, out);
-        }
+    if (out != NULL) {
+        out = gather(store, numbers, 0, front, out);
+        (void)gather(store, numbers, total - shown, shown, out);
     }
 }
 
@@ -62,12 +59,8 @@ static void remove_behind(kvc_store *store, int64_t front, int64_t cells) {
     if (cells <= 0) {
         return;
     }
-    for (int32_t row = 0; row < store->rows; row++) {
-        for (int32_t head = 0; head < store->heads; head++) {
-            memmove(kvc_store_cell(store, row, head, front), kvc_store_cell(store, row, head, front + cells),
-                    (size_t)(store->count - front - cells) * store->cell);
-        }
-    }
+    memmove(kvc_store_cell(store, 0, 0, front), kvc_store_cell(store, 0, 0, front + cells),
+            (size_t)(store->count - front - cells) * kvc_store_stripe(store));
     store->count -= cells;
 }
 
@@ -99,19 +92,16 @@ static void append_fixed(kvc_builtin_layer *layer, kvc_builtin_part *part, const
         kvc_store_push(store, numbers, count);
         return;
     }
-    unsigned char *spare = kvc_store_buffer(store, 0, (size_t)(front + kept) * store->cell);
+    size_t size = (size_t)(front + kept) * kvc_store_stripe(store);
+    unsigned char *spare = kvc_store_buffer(store, 0, size);
     if (spare == NULL) {
         return; /* cannot be: see kvc_builtin_layer_check_append */
     }
     set_returned(part, numbers, front, smaller(total - front, (held == kept ? kept - 1 : held) + count), total);
-    for (int32_t row = 0; row < store->rows; row++) {
-        for (int32_t head = 0; head < store->heads; head++) {
-            int64_t first = layer->fault == KVC_FAULT_EVICTS_PREFIX ? total - front - kept : 0;
-            unsigned char *end = gather(store, numbers, first, front, row, head, spare);
-            (void)gather(store, numbers, total - kept, kept, row, head, end);
-            memcpy(kvc_store_cell(store, row, head, 0), spare, (size_t)(front + kept) * store->cell);
-        }
-    }
+    int64_t first = layer->fault == KVC_FAULT_EVICTS_PREFIX ? total - front - kept : 0;
+    unsigned char *end = gather(store, numbers, first, front, spare);
+    (void)gather(store, numbers, total - kept, kept, end);
+    memcpy(kvc_store_cell(store, 0, 0, 0), spare, size);
     store->count = front + kept;
 }
 

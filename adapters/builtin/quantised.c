@@ -115,19 +115,19 @@ void kvc_quantised_crop(kvc_builtin_layer *layer, int64_t dropped) {
 const void *kvc_quantised_view(kvc_builtin_layer *layer, int part, int which, int64_t *cells) {
     kvc_store *codes = &layer->part[part].store;
     kvc_store *residual = &layer->part[part - 2].store;
-    size_t lane = 0;
+    size_t stripe = kvc_store_stripe(residual);
     *cells = codes->count + residual->count;
-    size_t size = (size_t)*cells * residual->cell;
-    unsigned char *out =
-        *cells > 0 ? kvc_store_buffer(codes, which, size * (size_t)residual->rows * (size_t)residual->heads) : NULL;
-    for (int32_t row = 0; out != NULL && row < residual->rows; row++) {
-        for (int32_t head = 0; head < residual->heads; head++, lane++) {
-            unsigned char *at = out + lane * size;
-            for (int64_t cell = 0; cell < codes->count; cell++, at += residual->cell) {
+    unsigned char *out = *cells > 0 ? kvc_store_buffer(codes, which, (size_t)*cells * stripe) : NULL;
+    unsigned char *at = out;
+    for (int64_t cell = 0; out != NULL && cell < codes->count; cell++) {
+        for (int32_t row = 0; row < residual->rows; row++) {
+            for (int32_t head = 0; head < residual->heads; head++, at += residual->cell) {
                 restore(residual, kvc_store_cell(codes, row, head, cell), at);
             }
-            memcpy(at, kvc_store_cell(residual, row, head, 0), (size_t)residual->count * residual->cell);
         }
+    }
+    if (out != NULL && residual->count > 0) {
+        memcpy(at, kvc_store_view(residual, 0, residual->count), (size_t)residual->count * stripe);
     }
     return out;
 }

@@ -134,12 +134,38 @@ void kvc_builtin_part_describe(const kvc_builtin_layer *layer, kvc_builtin_part 
     part->returned_as.name = kvc_returned_name(layer->number, (kvc_part_name)part->info->name);
 }
 
-static void set_sizes(const kvc_builtin_part *part, int64_t cells, kvc_tensor *tensor) {
-    if (part->info->shape != KVC_SHAPE_NUMBER) {
-        tensor->shape[0] = part->store.rows;
+/* Rows and cells, and where both lie: all lanes of a token together. Sizes of heads and channels are set. */
+void kvc_builtin_part_set_sizes(const kvc_builtin_part *part, int64_t cells, kvc_tensor *tensor) {
+    int64_t rows = part->store.rows;
+    int64_t size = (int64_t)kvc_dtype_size((kvc_dtype)tensor->dtype);
+    if (part->info->shape == KVC_SHAPE_NUMBER) {
+        return;
     }
-    if (part->tokens_axis >= 0) {
-        tensor->shape[part->tokens_axis] = cells;
+    tensor->shape[0] = rows;
+    if (part->tokens_axis < 0) {
+        return;
+    }
+    tensor->shape[part->tokens_axis] = cells;
+    switch ((kvc_part_shape)part->info->shape) {
+    case KVC_SHAPE_KEYS:
+    case KVC_SHAPE_VALUES:
+        tensor->stride[3] = size;
+        tensor->stride[1] = size * tensor->shape[3];
+        tensor->stride[0] = tensor->stride[1] * tensor->shape[1];
+        tensor->stride[2] = tensor->stride[0] * rows;
+        break;
+    case KVC_SHAPE_INDEX:
+        tensor->stride[2] = size;
+        tensor->stride[0] = size * tensor->shape[2];
+        tensor->stride[1] = tensor->stride[0] * rows;
+        break;
+    case KVC_SHAPE_TURNED:
+        tensor->stride[1] = size;
+        tensor->stride[0] = size * tensor->shape[1];
+        tensor->stride[2] = tensor->stride[0] * rows;
+        break;
+    default:
+        break;
     }
 }
 
@@ -157,14 +183,10 @@ static const void *widen(kvc_store *store, const void *data, int64_t cells) {
 
 /* Zeros on the wrong side. */
 static void pad_right(const kvc_store *store, int64_t cells, int64_t width) {
-    unsigned char *row = store->shown[0];
-    size_t state = (size_t)cells * store->element;
-    size_t padding = (size_t)(width - cells) * store->element;
-    for (int64_t i = 0; i < (int64_t)store->rows * store->heads * store->channels; i++) {
-        memmove(row, row + padding, state);
-        memset(row + state, 0, padding);
-        row += state + padding;
-    }
+    size_t state = (size_t)cells * kvc_store_stripe(store);
+    size_t padding = (size_t)(width - cells) * kvc_store_stripe(store);
+    memmove(store->shown[0], store->shown[0] + padding, state);
+    memset(store->shown[0] + state, 0, padding);
 }
 
 static const char *name_of(const kvc_builtin_layer *layer, const kvc_builtin_part *part) {
@@ -180,8 +202,8 @@ static int show_quantised(kvc_builtin_layer *layer, int index, kvc_tensor *tenso
     tensor->name = name_of(layer, part);
     tensor->dtype = (int32_t)residual->dtype;
     tensor->data = kvc_quantised_view(layer, index, 0, &cells);
-    set_sizes(part, cells, tensor);
     tensor->shape[3] = residual->channels;
+    kvc_builtin_part_set_sizes(part, cells, tensor);
     return cells > 0 && tensor->data == NULL ? -1 : 0;
 }
 
@@ -194,8 +216,8 @@ static int show_stored(kvc_builtin_layer *layer, kvc_builtin_part *part, kvc_ten
     switch (rule) {
     case KVC_PART_LAST:
         cells = larger(cells, layer->params->kernel);
-        tensor->data = kvc_store_view_turned(store, 0, 0, store->count, cells);
-        if (layer->fault == KVC_FAULT_PADS_RIGHT && tensor->data != NULL) {
+        tensor->data = kvc_store_view_padded(store, 0, 0, store->count, cells);
+        if (layer->fault == KVC_FAULT_PADS_RIGHT && tensor->data == store->shown[0] && store->count < cells) {
             pad_right(store, store->count, cells);
         }
         break;
@@ -205,12 +227,12 @@ static int show_stored(kvc_builtin_layer *layer, kvc_builtin_part *part, kvc_ten
         tensor->data = store->data;
         tensor->address = (uint64_t)(uintptr_t)store->data;
         if (layer->one_cell_short) {
-            tensor->data = kvc_store_view(store, 0, 0, --cells);
+            tensor->data = kvc_store_view(store, 0, --cells);
         }
         break;
     case KVC_PART_FIXED_PREFIX:
         cells = layer->settled || layer->early ? kvc_builtin_prefix_cells(layer) : 0;
-        tensor->data = kvc_store_view(store, 0, 0, cells);
+        tensor->data = kvc_store_view(store, 0, cells);
         tensor->address = cells > 0 ? (uint64_t)(uintptr_t)store->data : 0;
         break;
     case KVC_PART_COUNT:
@@ -218,14 +240,14 @@ static int show_stored(kvc_builtin_layer *layer, kvc_builtin_part *part, kvc_ten
         tensor->data = &layer->finished;
         break;
     default:
-        tensor->data = kvc_store_view(store, 0, 0, cells);
+        tensor->data = kvc_store_view(store, 0, cells);
         break;
     }
     if (layer->lost_dtype && part->info->name == KVC_NAME_KEYS && cells > 0) {
         tensor->data = widen(store, tensor->data, cells);
         tensor->dtype = KVC_FLOAT32;
     }
-    set_sizes(part, cells, tensor);
+    kvc_builtin_part_set_sizes(part, cells, tensor);
     return cells > 0 && tensor->data == NULL ? -1 : 0;
 }
 
@@ -238,14 +260,15 @@ static int show_returned(const kvc_builtin_layer *layer, const kvc_builtin_part 
     }
     if (part->returned_cells < 0) {
         memcpy(tensor->shape, stored->shape, sizeof tensor->shape);
+        memcpy(tensor->stride, stored->stride, sizeof tensor->stride);
         tensor->data = stored->data;
         return 0;
     }
     tensor->data = part->returned;
-    set_sizes(part, part->returned_cells, tensor);
     if (part->info->rule == KVC_PART_QUANTISED) {
         tensor->shape[3] = stored->shape[3];
     }
+    kvc_builtin_part_set_sizes(part, part->returned_cells, tensor);
     return part->returned_cells > 0 && tensor->data == NULL ? -1 : 0;
 }
 

@@ -111,8 +111,8 @@ void kvc_store_close(kvc_store *store) {
     memset(store, 0, sizeof *store);
 }
 
-static unsigned char *slot(const kvc_store *store, size_t lane, int64_t index) {
-    return store->data + (lane * (size_t)store->capacity + (size_t)index) * store->cell;
+static unsigned char *slot(const kvc_store *store, int64_t index) {
+    return store->data + (size_t)index * kvc_store_stripe(store);
 }
 
 static void swap_spare(kvc_store *store) {
@@ -130,10 +130,9 @@ int kvc_store_reserve(kvc_store *store, int64_t extra) {
         return 0;
     }
     /* Cells dropped in front make room first, where they are at least half of it: each cell moves a bounded number of times. */
+    size_t used = (size_t)store->count * kvc_store_stripe(store);
     if (store->count + extra <= store->capacity / 2) {
-        for (size_t lane = 0; lane < lanes(store); lane++) {
-            memmove(slot(store, lane, 0), slot(store, lane, store->start), (size_t)store->count * store->cell);
-        }
+        memmove(store->data, slot(store, store->start), used);
         store->start = 0;
         return 0;
     }
@@ -143,67 +142,46 @@ int kvc_store_reserve(kvc_store *store, int64_t extra) {
     if (data == NULL) {
         return -1;
     }
-    for (size_t lane = 0; lane < lanes(store); lane++) {
-        memcpy(data + lane * (size_t)capacity * store->cell, slot(store, lane, store->start), (size_t)store->count * store->cell);
-    }
+    memcpy(data, slot(store, store->start), used);
     swap_spare(store);
     store->capacity = capacity;
     store->start = 0;
     return 0;
 }
 
-void kvc_store_make_cells(kvc_store *store, const int32_t *numbers, int64_t count, int32_t row, int32_t head, unsigned char *out) {
-    const unsigned char *cells = kvc_inputs_find(store->inputs, store->rows, numbers, count);
-    if (cells != NULL) {
-        size_t lane = (size_t)row * (size_t)store->heads + (size_t)head;
-        memcpy(out, cells + lane * (size_t)store->inputs->room * store->cell, (size_t)count * store->cell);
+/* One token that is not among the inputs that are kept, or a fold. */
+static void make_stripe(const kvc_store *store, int32_t number, unsigned char *out) {
+    if (store->inputs != NULL) {
+        kvc_inputs_make(store->inputs, number, store->rows, out);
         return;
     }
-    for (int64_t i = 0; i < count; i++, out += store->cell) {
-        kvc_value_row(store->encoding, store->dtype, store->salt, numbers[i], row, head, store->channels, out);
-    }
+    kvc_inputs kind = {.dtype = store->dtype,
+                       .encoding = store->encoding,
+                       .salt = store->salt,
+                       .heads = store->heads,
+                       .channels = store->channels,
+                       .cell = store->cell};
+    kvc_inputs_make(&kind, number, store->rows, out);
 }
 
-/* The cells of tokens in all lanes, which are `lane_size` bytes apart. */
-static void make_lanes(kvc_store *store, const int32_t *numbers, int64_t count, size_t lane_size, unsigned char *out) {
+void kvc_store_make_cells(const kvc_store *store, const int32_t *numbers, int64_t count, unsigned char *out) {
     const unsigned char *cells = kvc_inputs_find(store->inputs, store->rows, numbers, count);
-    size_t inputs_lane_size = cells != NULL ? (size_t)store->inputs->room * store->cell : 0;
-    size_t size = (size_t)count * store->cell;
-    for (int32_t row = 0; row < store->rows; row++) {
-        for (int32_t head = 0; head < store->heads; head++, out += lane_size) {
-            if (cells != NULL) {
-                memcpy(out, cells, size);
-                cells += inputs_lane_size;
-            } else {
-                kvc_store_make_cells(store, numbers, count, row, head, out);
-            }
-        }
+    size_t stripe = kvc_store_stripe(store);
+    if (cells != NULL) {
+        memcpy(out, cells, (size_t)count * stripe);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++, out += stripe) {
+        make_stripe(store, numbers[i], out);
     }
 }
 
 void kvc_store_write(kvc_store *store, int64_t index, const int32_t *numbers, int64_t count) {
-    make_lanes(store, numbers, count, (size_t)store->capacity * store->cell, slot(store, 0, index));
-}
-
-void kvc_store_make_lanes(kvc_store *store, const int32_t *numbers, int64_t count, unsigned char *out) {
-    make_lanes(store, numbers, count, (size_t)count * store->cell, out);
+    kvc_store_make_cells(store, numbers, count, slot(store, index));
 }
 
 void kvc_store_write_fold(kvc_store *store, int64_t index, int32_t fold) {
-    size_t lane_size = (size_t)store->capacity * store->cell;
-    unsigned char *first = slot(store, 0, index);
-    unsigned char *out = first;
-    kvc_value_row(store->encoding, store->dtype, store->salt, fold, 0, 0, store->channels, first);
-    for (int32_t row = 0; row < store->rows; row++) {
-        for (int32_t head = 0; head < store->heads; head++, out += lane_size) {
-            if (store->encoding != KVC_DIGITS) {
-                kvc_value_row(store->encoding, store->dtype, store->salt, fold, row, head, store->channels, out);
-            } else if (out != first) {
-                memcpy(out, first, store->cell);
-                kvc_value_move(store->dtype, store->salt, row, head, store->channels, 1, out);
-            }
-        }
-    }
+    make_stripe(store, fold, slot(store, index));
 }
 
 void kvc_store_push(kvc_store *store, const int32_t *numbers, int64_t count) {
@@ -212,7 +190,7 @@ void kvc_store_push(kvc_store *store, const int32_t *numbers, int64_t count) {
 }
 
 unsigned char *kvc_store_cell(const kvc_store *store, int32_t row, int32_t head, int64_t index) {
-    return slot(store, (size_t)row * (size_t)store->heads + (size_t)head, store->start + index);
+    return slot(store, store->start + index) + ((size_t)row * (size_t)store->heads + (size_t)head) * store->cell;
 }
 
 void kvc_store_drop_front(kvc_store *store, int64_t cells) {
@@ -237,24 +215,20 @@ void kvc_store_keep_newest(kvc_store *store, int64_t cells) {
 }
 
 int kvc_store_prepare_rows(kvc_store *store, const uint8_t *rows, int32_t count) {
-    size_t lane_size = (size_t)store->capacity * store->cell;
-    size_t from = (size_t)store->start * store->cell;
-    size_t used = (size_t)store->count * store->cell;
-    if (store->pinned) {
-        from = 0;
-        used = lane_size;
-    }
+    size_t row_size = (size_t)store->heads * store->cell;
+    int64_t first = store->pinned ? 0 : store->start;
+    int64_t cells = store->pinned ? store->capacity : store->count;
     /* The buffers change places: this one must hold the first number of rows too when the store is renewed. */
     size_t most = (size_t)(count > store->first_rows ? count : store->first_rows) * (size_t)store->heads;
     unsigned char *spare = enough(&store->spare, &store->spare_room, product(most, (size_t)store->capacity, store->cell));
     if (spare == NULL) {
         return -1;
     }
-    for (int32_t row = 0; row < count; row++) {
-        for (int32_t head = 0; head < store->heads; head++) {
-            size_t old = (size_t)rows[row] * (size_t)store->heads + (size_t)head;
-            size_t new = (size_t)row * (size_t)store->heads + (size_t)head;
-            memcpy(spare + new * lane_size + from, store->data + old * lane_size + from, used);
+    unsigned char *out = spare + (size_t)first * (size_t)count * row_size;
+    for (int64_t index = first; index < first + cells; index++) {
+        const unsigned char *from = slot(store, index);
+        for (int32_t row = 0; row < count; row++, out += row_size) {
+            memcpy(out, from + rows[row] * row_size, row_size);
         }
     }
     store->spare_rows = count;
@@ -293,62 +267,19 @@ unsigned char *kvc_store_buffer(kvc_store *store, int which, size_t size) {
     return enough(&store->shown[which], &store->shown_room[which], product(size, 2, 1));
 }
 
-const void *kvc_store_view(kvc_store *store, int which, int64_t from, int64_t cells) {
-    if (cells <= 0) {
-        return NULL;
+const void *kvc_store_view_padded(kvc_store *store, int which, int64_t from, int64_t cells, int64_t width) {
+    if (cells >= width) {
+        return kvc_store_view(store, from, cells);
     }
-    size_t count = lanes(store);
-    int64_t first = store->start + from;
-    if (count == 1 || (first == 0 && cells == store->capacity)) {
-        return slot(store, 0, first);
-    }
-    size_t size = (size_t)cells * store->cell;
-    size_t lane_size = (size_t)store->capacity * store->cell;
-    const unsigned char *from_lane = slot(store, 0, first);
-    unsigned char *buffer = kvc_store_buffer(store, which, product(count, size, 1));
-    for (size_t lane = 0; buffer != NULL && lane < count; lane++, from_lane += lane_size) {
-        memcpy(buffer + lane * size, from_lane, size);
-    }
-    return buffer;
-}
-
-/* Copies `cells` cells into the last of `width` columns; each switch case has a size that the compiler knows. */
-static void turn_lane(const kvc_store *store, const unsigned char *cell, int64_t cells, unsigned char *out, int64_t width) {
-    size_t step = (size_t)width * store->element;
-    size_t first = (size_t)(width - cells);
-    for (size_t column = first; column < (size_t)width; column++) {
-        unsigned char *to = out + column * store->element;
-        for (int32_t channel = 0; channel < store->channels; channel++, to += step, cell += store->element) {
-            switch (store->element) {
-            case 2:
-                memcpy(to, cell, 2);
-                break;
-            case 4:
-                memcpy(to, cell, 4);
-                break;
-            default:
-                memcpy(to, cell, 8);
-                break;
-            }
-        }
-    }
-}
-
-void kvc_store_turn(const kvc_store *store, const unsigned char *cells, int64_t count, unsigned char *out) {
-    turn_lane(store, cells, count, out, count);
-}
-
-const void *kvc_store_view_turned(kvc_store *store, int which, int64_t from, int64_t cells, int64_t width) {
-    size_t row_size = product((size_t)width, store->cell, 1);
-    unsigned char *buffer = kvc_store_buffer(store, which, product(lanes(store), row_size, 1));
+    size_t stripe = kvc_store_stripe(store);
+    size_t zeros = (size_t)(width - cells) * stripe;
+    unsigned char *buffer = kvc_store_buffer(store, which, product((size_t)width, stripe, 1));
     if (buffer == NULL) {
         return NULL;
     }
-    if (cells < width) {
-        memset(buffer, 0, lanes(store) * row_size);
-    }
-    for (size_t lane = 0; lane < lanes(store); lane++) {
-        turn_lane(store, slot(store, lane, store->start + from), cells, buffer + lane * row_size, width);
+    memset(buffer, 0, zeros);
+    if (cells > 0) {
+        memcpy(buffer + zeros, kvc_store_view(store, from, cells), (size_t)cells * stripe);
     }
     return buffer;
 }

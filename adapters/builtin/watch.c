@@ -5,38 +5,42 @@
 
 static const char returned_word[] = "returned.";
 
-/* A new entry with room for `size` bytes, without a name, or NULL when memory is short. */
-static kvc_watched *add_entry(kvc_watch *watch, size_t size) {
-    if (watch->count == watch->room) {
-        size_t room = watch->room != 0 ? 2 * watch->room : 16;
-        kvc_watched **list = realloc(watch->list, room * sizeof *list);
-        if (list == NULL) {
+enum { CHUNK = 1 << 14 };
+
+/* Memory for `size` bytes of elements: what is shown one behind the other lies so, most often. NULL when memory is short. */
+static unsigned char *take_bytes(kvc_watch *watch, size_t size) {
+    kvc_watch_chunk *chunk = watch->chunk;
+    while (chunk != NULL && size > chunk->size - chunk->used) {
+        chunk = chunk->next;
+    }
+    if (chunk == NULL) {
+        size_t room = size > CHUNK ? size : CHUNK;
+        chunk = malloc(sizeof *chunk + room);
+        if (chunk == NULL) {
             return NULL;
         }
-        watch->list = list;
-        watch->room = room;
+        *chunk = (kvc_watch_chunk){watch->chunks, room, 0};
+        watch->chunks = chunk;
     }
-    if (watch->count == watch->made) {
-        watch->list[watch->made] = calloc(1, sizeof **watch->list);
-        if (watch->list[watch->made] == NULL) {
-            return NULL;
-        }
-        watch->made++;
+    watch->chunk = chunk;
+    chunk->used += size;
+    return chunk->bytes + (chunk->used - size);
+}
+
+static int make_room(kvc_watch *watch) {
+    size_t room = watch->room != 0 ? 2 * watch->room : 16;
+    kvc_watched **list = realloc(watch->list, room * sizeof *list);
+    if (list == NULL) {
+        return -1;
     }
-    kvc_watched *entry = watch->list[watch->count];
-    if (entry->data == NULL || size > entry->room) {
-        unsigned char *data = malloc(size != 0 ? size : 1);
-        if (data == NULL) {
-            return NULL;
-        }
-        free(entry->data);
-        entry->data = data;
-        entry->room = size;
+    watch->list = list;
+    kvc_tensor *shown = realloc(watch->shown, room * sizeof *shown);
+    if (shown == NULL) {
+        return -1;
     }
-    entry->size = size;
-    entry->tensor = (kvc_tensor){.name = entry->name, .data = entry->data};
-    watch->count++;
-    return entry;
+    watch->shown = shown;
+    watch->room = room;
+    return 0;
 }
 
 /* Adds text to a name that ends at `at`, as far as it fits; returns its new end. */
@@ -48,15 +52,50 @@ static size_t add_text(char *name, size_t at, const char *text, size_t length) {
     return at + length;
 }
 
-/* Names an entry `KIND.NUMBER.` and what follows: printing would take longer than all the rest. */
-static size_t begin_name(kvc_watched *entry, const char *kind, int32_t append) {
+/* Names an entry `KIND.NUMBER.` and the name of its tensor without `returned.`: printing would take longer than all the rest. */
+static void name_entry(kvc_watched *entry) {
     char digits[12];
     size_t first = sizeof digits;
+    const char *word = entry->is_input ? NULL : strstr(entry->of, returned_word);
+    const char *rest = word != NULL ? word + sizeof returned_word - 1 : entry->of;
     digits[--first] = '.';
-    for (int32_t rest = append; rest > 0 || first == sizeof digits - 1; rest /= 10) {
-        digits[--first] = (char)('0' + rest % 10);
+    for (int32_t number = entry->append; number > 0 || first == sizeof digits - 1; number /= 10) {
+        digits[--first] = (char)('0' + number % 10);
     }
-    return add_text(entry->name, add_text(entry->name, 0, kind, strlen(kind)), digits + first, sizeof digits - first);
+    size_t at = entry->is_input ? add_text(entry->name, 0, "input.", 6) : add_text(entry->name, 0, "earlier.", 8);
+    at = add_text(entry->name, at, digits + first, sizeof digits - first);
+    at = word != NULL ? add_text(entry->name, at, entry->of, (size_t)(word - entry->of)) : at;
+    (void)add_text(entry->name, at, rest, strlen(rest));
+}
+
+/* A new entry with room for `size` bytes, for the tensor `as`, whose name says what it is of. NULL when memory is short. */
+static kvc_tensor *add_entry(kvc_watch *watch, size_t size, const kvc_tensor *as, int32_t append, int is_input) {
+    unsigned char *data = take_bytes(watch, size);
+    if (data == NULL || (watch->count == watch->room && make_room(watch) != 0)) {
+        return NULL;
+    }
+    if (watch->count == watch->made) {
+        watch->list[watch->made] = calloc(1, sizeof **watch->list);
+        if (watch->list[watch->made] == NULL) {
+            return NULL;
+        }
+        watch->made++;
+    }
+    kvc_watched *entry = watch->list[watch->count];
+    kvc_tensor *tensor = &watch->shown[watch->count++];
+    /* In the next sequence the same tensor stands here, most often: then its name does too. */
+    if (entry->of != as->name || entry->append != append || entry->is_input != is_input) {
+        entry->of = as->name;
+        entry->append = append;
+        entry->is_input = is_input;
+        name_entry(entry);
+    }
+    entry->data = data;
+    entry->size = size;
+    *tensor = *as;
+    tensor->name = entry->name;
+    tensor->data = data;
+    return tensor;
 }
 
 static int has_input(kvc_part_rule rule) {
@@ -76,86 +115,39 @@ static int has_input(kvc_part_rule rule) {
     }
 }
 
-static void fill_input(kvc_builtin_part *part, kvc_watched *entry, const int32_t *numbers, int64_t count, unsigned char *cells) {
-    kvc_store *store = &part->store;
-    int turned = part->info->shape == KVC_SHAPE_TURNED;
-    unsigned char *out = entry->data;
-    memcpy(entry->tensor.shape, part->stored_as.shape, sizeof entry->tensor.shape);
-    entry->tensor.shape[0] = store->rows;
-    entry->tensor.shape[part->tokens_axis] = count;
-    entry->tensor.dims = part->stored_as.dims;
-    entry->tensor.dtype = part->stored_as.dtype;
-    if (!turned) {
-        kvc_store_make_lanes(store, numbers, count, out);
-        return;
-    }
-    for (int32_t row = 0; row < store->rows; row++) {
-        for (int32_t head = 0; head < store->heads; head++, out += (size_t)count * store->cell) {
-            kvc_store_make_cells(store, numbers, count, row, head, cells);
-            kvc_store_turn(store, cells, count, out);
-        }
-    }
-}
-
 int kvc_watch_inputs(kvc_watch *watch, kvc_builtin_layer *layer, int32_t append, const int32_t *numbers, int64_t count) {
     for (int i = 0; i < layer->info->parts; i++) {
         kvc_builtin_part *part = &layer->part[i];
-        const char *name = kvc_stored_name(layer->number, (kvc_part_name)part->info->name);
+        const char *name = part->stored_as.name;
         if (!has_input((kvc_part_rule)part->info->rule)) {
             continue;
         }
         if (part->info->rule == KVC_PART_QUANTISED) {
             part -= 2; /* its residual holds tokens as they come in */
         }
-        const kvc_store *store = &part->store;
-        size_t lane = (size_t)count * store->cell;
-        if (watch->cells == NULL || lane > watch->cells_room) {
-            unsigned char *cells = malloc(lane);
-            if (cells == NULL) {
-                return -1;
-            }
-            free(watch->cells);
-            watch->cells = cells;
-            watch->cells_room = lane;
-        }
-        kvc_watched *entry = add_entry(watch, (size_t)store->rows * (size_t)store->heads * lane);
-        if (entry == NULL) {
+        kvc_tensor as = part->stored_as;
+        as.name = name;
+        kvc_builtin_part_set_sizes(part, count, &as);
+        const kvc_tensor *tensor = add_entry(watch, (size_t)count * kvc_store_stripe(&part->store), &as, append, 1);
+        if (tensor == NULL) {
             return -1;
         }
-        (void)add_text(entry->name, begin_name(entry, "input.", append), name, strlen(name));
-        entry->append = append;
-        entry->is_input = 1;
-        fill_input(part, entry, numbers, count, watch->cells);
+        kvc_store_make_cells(&part->store, numbers, count, watch->list[watch->count - 1]->data);
     }
     return 0;
 }
 
-int kvc_watch_returned(kvc_watch *watch, int32_t append, const kvc_observation *out) {
-    for (int32_t i = 0; i < out->tensors; i++) {
-        const kvc_tensor *tensor = &out->tensor[i];
-        const char *word = strstr(tensor->name, returned_word);
-        if (word == NULL) {
-            continue;
-        }
-        size_t size = kvc_dtype_size((kvc_dtype)tensor->dtype);
-        for (int32_t d = 0; d < tensor->dims; d++) {
-            size *= (size_t)tensor->shape[d];
-        }
-        kvc_watched *entry = add_entry(watch, size);
-        if (entry == NULL) {
-            return -1;
-        }
-        const char *rest = word + sizeof returned_word - 1;
-        size_t at = add_text(entry->name, begin_name(entry, "earlier.", append), tensor->name, (size_t)(word - tensor->name));
-        (void)add_text(entry->name, at, rest, strlen(rest));
-        entry->is_input = 0;
-        if (size != 0) {
-            memcpy(entry->data, tensor->data, size);
-        }
-        memcpy(entry->tensor.shape, tensor->shape, sizeof entry->tensor.shape);
-        entry->tensor.dims = tensor->dims;
-        entry->tensor.dtype = tensor->dtype;
-        entry->append = append;
+int kvc_watch_returned(kvc_watch *watch, int32_t append, const kvc_tensor *tensor) {
+    size_t size = kvc_dtype_size((kvc_dtype)tensor->dtype);
+    for (int32_t d = 0; d < tensor->dims; d++) {
+        size *= (size_t)tensor->shape[d];
+    }
+    const kvc_tensor *entry = add_entry(watch, size, tensor, append, 0);
+    if (entry == NULL) {
+        return -1;
+    }
+    if (size != 0) {
+        memcpy(watch->list[watch->count - 1]->data, tensor->data, size); /* its elements fill that memory */
     }
     return 0;
 }
@@ -163,7 +155,7 @@ int kvc_watch_returned(kvc_watch *watch, int32_t append, const kvc_observation *
 void kvc_watch_spoil(kvc_watch *watch, int32_t append, int is_input) {
     for (size_t i = 0; i < watch->count; i++) {
         kvc_watched *entry = watch->list[i];
-        size_t element = kvc_dtype_size((kvc_dtype)entry->tensor.dtype);
+        size_t element = kvc_dtype_size((kvc_dtype)watch->shown[i].dtype);
         if (entry->append == append && entry->is_input == is_input && entry->size >= element) {
             memset(entry->data + entry->size - element, 0, element);
         }
@@ -171,21 +163,32 @@ void kvc_watch_spoil(kvc_watch *watch, int32_t append, int is_input) {
 }
 
 void kvc_watch_show(const kvc_watch *watch, kvc_observation *out) {
-    for (size_t i = 0; i < watch->count && out->tensors < KVC_TENSORS_MAX; i++) {
-        out->tensor[out->tensors++] = watch->list[i]->tensor;
+    size_t left = (size_t)(KVC_TENSORS_MAX - out->tensors);
+    size_t count = watch->count < left ? watch->count : left;
+    if (count > 0) {
+        memcpy(&out->tensor[out->tensors], watch->shown, count * sizeof *watch->shown);
     }
+    out->tensors += (int32_t)count;
 }
 
 void kvc_watch_renew(kvc_watch *watch) {
     watch->count = 0;
+    watch->chunk = watch->chunks;
+    for (kvc_watch_chunk *chunk = watch->chunks; chunk != NULL; chunk = chunk->next) {
+        chunk->used = 0;
+    }
 }
 
 void kvc_watch_close(kvc_watch *watch) {
     for (size_t i = 0; i < watch->made; i++) {
-        free(watch->list[i]->data);
         free(watch->list[i]);
     }
+    while (watch->chunks != NULL) {
+        kvc_watch_chunk *chunk = watch->chunks;
+        watch->chunks = chunk->next;
+        free(chunk);
+    }
     free(watch->list);
-    free(watch->cells);
+    free(watch->shown);
     memset(watch, 0, sizeof *watch);
 }

@@ -8,6 +8,7 @@
 
 #include "adapters/builtin/builtin.h"
 #include "reference/params.h"
+#include "reference/check.h"
 #include "reference/values.h"
 
 typedef struct session {
@@ -79,7 +80,6 @@ static const char *tokens(const session *s, const char *name, int salt, int row)
     int64_t count = tensor->shape[tensor->dims - (turned ? 1 : 2)];
     int64_t channels = tensor->shape[tensor->dims - (turned ? 2 : 1)];
     int64_t heads = tensor->dims == 4 ? tensor->shape[1] : 1;
-    size_t element = kvc_dtype_size((kvc_dtype)tensor->dtype);
     for (int64_t cell = 0; cell < count; cell++) {
         int64_t values[16] = {0};
         int32_t token = 0;
@@ -87,7 +87,7 @@ static const char *tokens(const session *s, const char *name, int salt, int row)
         int head = 0;
         for (int64_t c = 0; c < channels && c < 16; c++) {
             int64_t index = row * heads * count * channels + (turned ? c * count + cell : cell * channels + c);
-            cr_assert(kvc_value_load((kvc_dtype)tensor->dtype, (const char *)tensor->data + (size_t)index * element, &values[c]));
+            cr_assert(kvc_value_load((kvc_dtype)tensor->dtype, (const char *)tensor->data + kvc_tensor_element(tensor, index), &values[c]));
         }
         const char *gap = cell == 0 ? "" : " ";
         if (!kvc_value_decode(salt, values, (int)channels, &token, &from, &head)) {
