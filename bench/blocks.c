@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/data.h"
+#include "reference/brought.h"
 
 enum { FOLDER_MAX = 4096 };
 
@@ -23,7 +24,7 @@ int kvc_blocks_number(const char *text, uint64_t *number)
     return 1;
 }
 
-int kvc_blocks_open(kvc_blocks *blocks, const char *subject, const char *version, const char *variant, uint64_t seed,
+int kvc_blocks_open(kvc_blocks *blocks, const cJSON *hello, const char *subject, const char *version, const char *variant, uint64_t seed,
                     uint64_t start, uint64_t end, kvc_error *error)
 {
     char folder[FOLDER_MAX];
@@ -32,7 +33,8 @@ int kvc_blocks_open(kvc_blocks *blocks, const char *subject, const char *version
     int assumed;
 
     memset(blocks, 0, sizeof *blocks);
-    if (!kvc_data_find(folder, sizeof folder, error) || !kvc_data_catalogue(folder, &blocks->catalogue, error))
+    if (!kvc_data_find(folder, sizeof folder, error) || !kvc_data_catalogue(folder, &blocks->catalogue, error) ||
+        (hello != NULL && !kvc_catalogue_bring(&blocks->catalogue, hello, error)))
         return 0;
     spec = kvc_catalogue_spec(&blocks->catalogue, subject, variant);
     contract = kvc_catalogue_contract(&blocks->catalogue, subject, version, &assumed);

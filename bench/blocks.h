@@ -24,9 +24,10 @@ typedef struct kvc_block {
 
 /*
  * Sequences start to end - 1 of a variant in the hostile profile, none of them left out. Reads specs and contracts of
- * kvc_data_find. Returns 1, or 0 with *error set. Free with kvc_blocks_close, also after a failure.
+ * kvc_data_find, and takes those that the subject's hello brings, which may be NULL. Returns 1, or 0 with *error set. Free with
+ * kvc_blocks_close, also after a failure.
  */
-int kvc_blocks_open(kvc_blocks *blocks, const char *subject, const char *version, const char *variant, uint64_t seed,
+int kvc_blocks_open(kvc_blocks *blocks, const cJSON *hello, const char *subject, const char *version, const char *variant, uint64_t seed,
                     uint64_t start, uint64_t end, kvc_error *error);
 /* The next block. Returns 1, 0 at the end, or -1 with *error set. */
 int kvc_blocks_next(kvc_blocks *blocks, kvc_block *block, kvc_error *error);

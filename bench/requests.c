@@ -11,7 +11,7 @@ static int print_all(char **word, uint64_t seed, uint64_t start, uint64_t end, k
 {
     kvc_blocks blocks;
     kvc_block *block = malloc(sizeof *block);
-    int more = kvc_blocks_open(&blocks, word[0], word[1], word[2], seed, start, end, error);
+    int more = kvc_blocks_open(&blocks, NULL, word[0], word[1], word[2], seed, start, end, error);
     int good = more;
     int64_t id = 0;
 

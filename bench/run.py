@@ -8,7 +8,9 @@ On `DynamicLayer` and `DynamicSlidingWindowLayer` of transformers with all their
 Seconds there are seconds of the clock, as a user waits for them; the processor seconds for one op, which other programs
 on the machine touch less, stand beside them.
 
-On built-in caches, a bare C loop on the same table of functions (bare_plugin.c).
+On built-in caches and on the example plugin, a bare C loop on the same table of functions (bare_plugin.c), and how much
+more the same calls cost when kvconform makes them and checks what is shown (the plugin interface), without and with
+judging it.
 
 Everything is measured in turn, round after round, so that what else the machine does meets all alike; ratios are those
 of the medians. The rate of kvconform is that between two budgets, which leaves out how long it takes to start. Needs
@@ -35,6 +37,7 @@ FIRST = 10_000
 """Sequences of the smaller budget: past the exhaustive stage, so that all loops run the same random ones."""
 BUILTIN = ("full", "window", "fixed", "fixed_window", "indexed", "ring", "blocks", "convolution", "recurrent", "cross")
 MEMORY_LIMIT_MB = 64
+INTERFACE_LIMIT_US = 0.3
 MEMORY_BUDGETS = (20_000, 2_000_000)
 
 
@@ -161,13 +164,39 @@ class Bench:
         for _ in range(self.rounds):
             ops, _, processor = self.kvconform_rate(f"builtin:{variant}", sequences)
             checked.add(ops, processor)
-            found = json.loads(self.call([str(self.programs / "bare_plugin"), variant, "1", *span]))
+            found = json.loads(self.call([str(self.programs / "bare_plugin"), "builtin", variant, "1", *span]))
             bare.add(found["ops"], found["seconds"])
         print(checked.line() + f"   {bare.median / checked.median:.2f} of the bare C loop")
         return {
             "kvconform": checked.as_json(),
             "bare_loop": bare.as_json(),
             "kvconform_of_bare_loop": bare.median / checked.median,
+        }
+
+    def plugin(self, target: str, path: str, variant: str, sequences: int) -> dict[str, Any]:
+        """What the plugin interface costs for one op over a bare loop, in processor microseconds."""
+        names = ("bare C loop", "the same calls by the driver", "all of it, judged")
+        bare, driver, judged = (Series(name) for name in names)
+        span = [str(FIRST), str(FIRST + sequences)]
+        for _ in range(self.rounds):
+            found = json.loads(self.call([str(self.programs / "bare_plugin"), path, variant, "1", *span]))
+            bare.add(found["ops"], found["seconds"])
+            driver.add(found["ops"], found["driver_seconds"])
+            ops, _, processor = self.kvconform_rate(target, sequences)
+            judged.add(ops, processor)
+        overhead = [more - less for more, less in zip(driver.seconds, bare.seconds, strict=True)]
+        microseconds = 1e6 * statistics.median(overhead)
+        print(
+            f"  {Path(target).name:34} {microseconds:6.3f} us over {1e6 * bare.median:.3f} us, a ratio of"
+            f" {driver.median / bare.median:.2f}; judged: {1e6 * (judged.median - bare.median):.3f} us over it,"
+            f" {judged.median / bare.median:.2f}"
+        )
+        return {
+            "bare_loop": bare.as_json(),
+            "driver": driver.as_json(),
+            "judged": judged.as_json(),
+            "overhead_us": microseconds,
+            "ratio": driver.median / bare.median,
         }
 
     def memory(self) -> dict[str, float]:
@@ -214,6 +243,12 @@ def measure(bench: Bench, arguments: argparse.Namespace) -> dict[str, Any]:
         print("no --python: transformers is not measured")
     print("built-in caches, checked ops for each second of one core (target: at least 3,000,000)")
     result["builtin"] = {variant: bench.builtin(variant, arguments.builtin_sequences) for variant in BUILTIN}
+    print(f"plugin interface, for one op (target: at most {INTERFACE_LIMIT_US} us over the bare loop)")
+    example = str((bench.programs / "my_cache.so").resolve())
+    result["plugin"] = {
+        "builtin:full": bench.plugin("builtin:full", "builtin", "full", arguments.builtin_sequences),
+        "my_cache": bench.plugin(f"plugin:{example}", example, "Full", arguments.builtin_sequences),
+    }
     print("memory of the harness")
     result["memory_mib"] = bench.memory()
     return result
