@@ -25,13 +25,18 @@ typedef enum kvc_letter {
     KVC_LETTER_REPEAT,  /* twice */
     KVC_LETTER_RECORD,
     KVC_LETTER_RECORD_OFF,
+    KVC_LETTER_APPEND_NONE, /* of no token */
+    KVC_LETTER_TRIM_FRONT,
     KVC_LETTER_COPY,
     KVC_LETTER_PICKLE,
     KVC_LETTER_OFFLOAD,
     KVC_LETTER_PREFETCH,
-    KVC_LETTER_INITIALIZE
+    KVC_LETTER_INITIALIZE,
+    KVC_LETTER_SAVE,
+    KVC_LETTER_STATE,
+    KVC_LETTER_QUANTIZE
 } kvc_letter;
-enum { KVC_LETTERS = 18 };
+enum { KVC_LETTERS = 23 };
 
 typedef struct kvc_alphabet {
     int count;
@@ -43,7 +48,7 @@ typedef struct kvc_alphabet {
 void kvc_alphabet_make(const kvc_plan *plan, kvc_alphabet *alphabet);
 /* The op that a letter stands for in the model's state. Returns 0 when the state has no such op. */
 int kvc_letter_op(kvc_letter letter, const kvc_model *model, kvc_op *op);
-/* "crop(-held - 1)" */
-const char *kvc_letter_text(kvc_letter letter);
+/* "crop -(held + 1)", or "trim held + 1" where the plan has trims. */
+const char *kvc_letter_text(const kvc_plan *plan, kvc_letter letter);
 
 #endif

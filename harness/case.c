@@ -199,6 +199,10 @@ static int read_op(const cJSON *json, const char *name, kvc_op *op, kvc_error *e
     case KVC_INITIALIZE:
     case KVC_COPY:
     case KVC_PICKLE:
+    case KVC_TRIM_FRONT:
+    case KVC_SAVE_FILE:
+    case KVC_FROM_STATE:
+    case KVC_QUANTIZE:
         return 1;
     case KVC_REORDER:
     case KVC_SELECT:
@@ -208,7 +212,8 @@ static int read_op(const cJSON *json, const char *name, kvc_op *op, kvc_error *e
             return 0;
         break;
     case KVC_CROP:
-        if (!kvc_json_integer(argument, name, "ops.crop", -INT32_MAX, INT32_MAX, &number, error))
+    case KVC_TRIM:
+        if (!kvc_json_integer(argument, name, kind == KVC_CROP ? "ops.crop" : "ops.trim", -INT32_MAX, INT32_MAX, &number, error))
             return 0;
         break;
     case KVC_REPEAT:

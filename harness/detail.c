@@ -6,6 +6,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "reference/check_seen.h"
 #include "reference/values.h"
 
 enum { CELLS_SHOWN = 64, TITLE_SIZE = 640, LIST_SIZE = 160 };
@@ -185,6 +186,24 @@ static const kvc_tensor *find_tensor(const kvc_observation *observation, const c
     return NULL;
 }
 
+/* A row that says type and shape, for a tensor that cannot be read. */
+static void add_shape(cJSON *rows, const kvc_tensor *tensor)
+{
+    char text[128];
+    int used = snprintf(text, sizeof text, "%s [", kvc_dtype_name((kvc_dtype)tensor->dtype));
+    cJSON *row = cJSON_CreateArray();
+
+    for (int axis = 0; axis < tensor->dims && used > 0 && (size_t)used < sizeof text; axis++)
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s%lld", axis > 0 ? ", " : "",
+                         (long long)tensor->shape[axis]);
+    if (used > 0 && (size_t)used < sizeof text - 1)
+        strcat(text, "]");
+    if (row != NULL) {
+        cJSON_AddItemToArray(row, cJSON_CreateString(text));
+        cJSON_AddItemToArray(rows, row);
+    }
+}
+
 static void add_pair(cJSON *expected, cJSON *observed, const kvc_model *model, int slot, const kvc_extent *extent,
                      const char *name, const kvc_tensor *tensor)
 {
@@ -207,24 +226,57 @@ static void add_pair(cJSON *expected, cJSON *observed, const kvc_model *model, i
     }
     width = kvc_check_width(model->plan, slot, tensor);
     if (width < 0) {
-        char text[128];
-        int used = snprintf(text, sizeof text, "%s [", kvc_dtype_name((kvc_dtype)tensor->dtype));
-        for (int axis = 0; axis < tensor->dims && used > 0 && (size_t)used < sizeof text; axis++)
-            used += snprintf(text + used, sizeof text - (size_t)used, "%s%lld", axis > 0 ? ", " : "",
-                             (long long)tensor->shape[axis]);
-        if (used > 0 && (size_t)used < sizeof text - 1)
-            strcat(text, "]");
-        cJSON *row = cJSON_CreateArray();
-        if (row != NULL) {
-            cJSON_AddItemToArray(row, cJSON_CreateString(text));
-            cJSON_AddItemToArray(have, row);
-        }
+        add_shape(have, tensor);
         return;
     }
     for (int64_t row = 0; row < tensor->shape[model->plan->slot[slot].batch_axis]; row++)
         cJSON_AddItemToArray(have, row < model->rows
                                        ? observed_row(model, slot, extent, tensor, width, (int)row)
                                        : cJSON_CreateArray());
+}
+
+/* The tokens that one new token must see, or does see; `mask` NULL for what it must. */
+static cJSON *seen_row(const kvc_model *model, int slot, const kvc_tensor *keys, const kvc_tensor *mask, int row, int query)
+{
+    int keys_slot = kvc_seen_keys(model->plan, slot);
+    cJSON *list = cJSON_CreateArray();
+
+    for (int32_t at = 0; list != NULL && mask == NULL && at < model->length; at++) {
+        if (kvc_seen_wanted(model, slot, query, at) == 1)
+            cJSON_AddItemToArray(list, cJSON_CreateNumber(kvc_model_token(model, at)));
+    }
+    for (int64_t cell = 0; list != NULL && mask != NULL && cell < keys->shape[model->plan->slot[keys_slot].tokens_axis]; cell++) {
+        int32_t at = kvc_seen_token(model, keys_slot, keys, row, cell);
+        if (kvc_seen_in(mask, row, query, cell))
+            cJSON_AddItemToArray(list, at >= 0 ? cJSON_CreateNumber(kvc_model_token(model, at)) : cJSON_CreateString("?"));
+    }
+    return list;
+}
+
+/* What a mask lets the new tokens of the first row that is wrong see, one list for each of them. */
+static void add_seen(cJSON *expected, cJSON *observed, const kvc_model *model, int slot, const kvc_observation *observation)
+{
+    const kvc_slot *place = &model->plan->slot[slot];
+    int keys_slot = kvc_seen_keys(model->plan, slot);
+    const kvc_tensor *keys = keys_slot >= 0 ? find_tensor(observation, model->plan->slot[keys_slot].returned_name) : NULL;
+    const kvc_tensor *mask = find_tensor(observation, place->returned_name);
+    kvc_seen_fault fault;
+    cJSON *want;
+    cJSON *have;
+    int fits;
+
+    if (keys == NULL || mask == NULL || kvc_check_seen(model, slot, keys, mask, &fault) == KVC_AS_EXPECTED)
+        return;
+    want = cJSON_AddArrayToObject(expected, place->returned_name);
+    have = cJSON_AddArrayToObject(observed, place->returned_name);
+    fits = kvc_seen_fits(model, keys_slot, keys, mask);
+    for (int query = 0; want != NULL && have != NULL && query < model->appended && query < CELLS_SHOWN; query++) {
+        cJSON_AddItemToArray(want, seen_row(model, slot, keys, NULL, fault.row, query));
+        if (fits)
+            cJSON_AddItemToArray(have, seen_row(model, slot, keys, mask, fault.row, query));
+    }
+    if (!fits && have != NULL)
+        add_shape(have, mask);
 }
 
 static void add_tensors(cJSON *expected, cJSON *observed, const kvc_model *model, const kvc_observation *observation,
@@ -238,6 +290,11 @@ static void add_tensors(cJSON *expected, cJSON *observed, const kvc_model *model
         kvc_extent extent = {.kind = KVC_CELL_TOKEN, .width = -1};
         if (model->slot[at].unjudged || slot->view->rule == KVC_RULE_OPAQUE)
             continue;
+        if (slot->view->returned == KVC_RETURNS_SEEN) {
+            if (with_returned)
+                add_seen(want, have, model, at, observation);
+            continue;
+        }
         kvc_view_kind_of(slot->view->rule)->stored(model, at, &extent);
         add_pair(want, have, model, at, &extent, slot->name, find_tensor(observation, slot->name));
         if (with_returned && kvc_view_returned(model, at, &extent))
@@ -391,7 +448,7 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
 {
     const kvc_model *model = kvc_judge_model(judge);
     const kvc_expectation *expectation = kvc_judge_expectation(judge);
-    int32_t before = op->kind == KVC_CROP && expectation->verdict != KVC_MUST_REFUSE
+    int32_t before = kvc_op_is_rollback(op->kind) && expectation->verdict != KVC_MUST_REFUSE
                          ? expectation->target + expectation->removed
                          : model->length - model->appended;
     char what[160];
@@ -419,7 +476,7 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
         (void)snprintf(where, sizeof where, " on a cache that is empty again");
     else if (op->kind != KVC_RESET)
         (void)snprintf(where, sizeof where, " on %d token%s", (int)before, before == 1 ? "" : "s");
-    name = tensor_name(model->plan, failure, returned);
+    name = tensor_name(model->plan, failure, returned || failure->place == KVC_PLACE_SEEN);
     row = differing_row(cJSON_GetObjectItemCaseSensitive(expected, "tensors"),
                         cJSON_GetObjectItemCaseSensitive(observed, "tensors"), name);
     list_text(cJSON_GetObjectItemCaseSensitive(expected, "tensors"), name, row, want);
@@ -461,6 +518,15 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
             (void)snprintf(predicate, sizeof predicate, "was announced as %lld tokens from %lld on, other than what it returns",
                            (long long)observation->mask_length[failure->layer],
                            (long long)observation->mask_offset[failure->layer]);
+        break;
+    case KVC_PLACE_SEEN:
+        if (observation == NULL || failure->deviation == KVC_WRONG_SHAPE || failure->deviation == KVC_MISSING)
+            (void)snprintf(predicate, sizeof predicate, "was announced with a mask that %s",
+                           failure->deviation == KVC_WRONG_SHAPE ? "does not fit what it returns"
+                                                                 : "does not let each token see what it must");
+        else
+            (void)snprintf(predicate, sizeof predicate, "was announced with a mask that lets new token %d see %.60s instead of %.60s",
+                           row, have, want);
         break;
     case KVC_PLACE_POSITION:
         if (observation == NULL)
@@ -594,7 +660,7 @@ void kvc_detail_write(kvc_judge *judge, const kvc_op *op, const kvc_observation 
         }
         if (observation != NULL && failure->place == KVC_PLACE_POSITION)
             add_positions(model, observation, expected, observed);
-        if (observation != NULL && op->kind == KVC_CROP && observation->claim >= 0)
+        if (observation != NULL && kvc_op_is_rollback(op->kind) && observation->claim >= 0)
             cJSON_AddBoolToObject(observed, "claim", observation->claim);
         make_title(judge, op, observation, failure, expected, observed, title);
         cJSON_AddStringToObject(json, "title", title);

@@ -38,7 +38,7 @@ static void add_laws_of_case(kvc_finding *finding)
         if (kvc_op_moves_cache((kvc_op_kind)finding->sequence.op[at].kind) &&
             finding->failure.place != KVC_PLACE_ADDRESS)
             add_law(finding, KVC_SAVE);
-        crop_before |= finding->sequence.op[at].kind == KVC_CROP;
+        crop_before |= kvc_op_is_rollback(finding->sequence.op[at].kind);
     }
     if (crop_before && finding->failure.op == KVC_APPEND)
         add_law(finding, KVC_RESUME);
@@ -46,7 +46,7 @@ static void add_laws_of_case(kvc_finding *finding)
 
 static void name_tensor(const kvc_plan *plan, kvc_finding *finding)
 {
-    static const char *const places[] = {"outcome", "length", "", "", "mask", "position", "", "", "", "state", "length"};
+    static const char *const places[] = {"outcome", "length", "", "", "mask", "position", "", "", "", "state", "length", "mask"};
     const kvc_failure *failure = &finding->failure;
     const char *variant = plan->layers > 1 ? plan->layer[failure->layer].spec->variant : "";
 
@@ -137,7 +137,7 @@ static int same_shape(const kvc_op *a, const kvc_op *b)
 
     if ((a_batch && b_batch) || (a->kind == KVC_APPEND && b->kind == KVC_INITIALIZE))
         return 1;
-    return a->kind == b->kind && ((a->kind != KVC_CROP && a->kind != KVC_RECORD) || a_sign == b_sign);
+    return a->kind == b->kind && ((!kvc_op_is_rollback(a->kind) && a->kind != KVC_RECORD) || a_sign == b_sign);
 }
 
 /* A way of calling that does not work is one fault for each op, whatever the op was asked for. */

@@ -139,7 +139,7 @@ int kvc_generator_complete_size(const kvc_generator *generator, uint64_t count)
 int kvc_generator_alphabet(const kvc_generator *generator, char text[KVC_LETTERS_MAX][48])
 {
     for (int at = 0; at < generator->alphabet.count; at++) {
-        const char *word = kvc_letter_text(generator->alphabet.letter[at]);
+        const char *word = kvc_letter_text(&generator->plan, generator->alphabet.letter[at]);
         (void)snprintf(text[at], sizeof text[at], "%s%s", word,
                        at >= generator->alphabet.in_long ? " (in sequences of up to 3)" : "");
     }
@@ -265,6 +265,8 @@ static int32_t random_append(const kvc_generator *generator, kvc_random *random)
 {
     int boundary = kvc_plan_boundary(&generator->plan);
 
+    if (generator->plan.rules.rule[KVC_CONTRACT_APPEND_NONE]->value == KVC_NONE_NOTHING && kvc_random_one_in(random, 12))
+        return 0;
     switch (kvc_random_below(random, boundary > 0 ? 8 : 4)) {
     case 0:
     case 1:
@@ -286,7 +288,7 @@ static int32_t random_append(const kvc_generator *generator, kvc_random *random)
 
 static int32_t random_crop(const kvc_generator *generator, kvc_random *random)
 {
-    int32_t held = generator->model.length;
+    int32_t held = generator->model.length - kvc_model_floor(&generator->model);
     int boundary = kvc_plan_boundary(&generator->plan);
 
     switch (kvc_random_below(random, 12)) {
@@ -321,7 +323,7 @@ static void random_rows(const kvc_model *model, kvc_random *random, int count, k
 }
 
 /* How often an op is tried, beside others. */
-static const uint8_t weights[KVC_OP_KINDS] = {10, 9, 2, 3, 2, 2, 3, 2, 2, 2, 2, 1};
+static const uint8_t weights[KVC_OP_KINDS] = {10, 9, 2, 3, 2, 2, 3, 2, 2, 2, 2, 1, 9, 4, 2, 2, 2};
 
 /* `sum` is that of the weights of `kinds`. */
 static int random_op(const kvc_generator *generator, unsigned kinds, uint32_t sum, kvc_random *random, kvc_op *op)
@@ -345,6 +347,9 @@ static int random_op(const kvc_generator *generator, unsigned kinds, uint32_t su
     case KVC_CROP:
         op->n = random_crop(generator, random);
         return 1;
+    case KVC_TRIM:
+        op->n = -random_crop(generator, random);
+        return 1;
     case KVC_RESET:
         return 1;
     case KVC_REORDER:
@@ -364,6 +369,10 @@ static int random_op(const kvc_generator *generator, unsigned kinds, uint32_t su
     case KVC_INITIALIZE:
     case KVC_COPY:
     case KVC_PICKLE:
+    case KVC_TRIM_FRONT:
+    case KVC_SAVE_FILE:
+    case KVC_FROM_STATE:
+    case KVC_QUANTIZE:
         return 1;
     }
     return 0;
@@ -382,9 +391,14 @@ static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclu
         length += (int)kvc_random_below(&random, (uint32_t)(RANDOM_OPS_MAX - length));
     /* Swarm: a random subset of the ops; crop, which the project is about, more often than not. */
     for (int kind = 1; kind < KVC_OP_KINDS; kind++) {
-        int off = kind == KVC_CROP ? kvc_random_one_in(&random, 8)
-                  : kind > KVC_RECORD ? !kvc_random_one_in(&random, 4)
-                                      : kvc_random_one_in(&random, 2);
+        int off;
+        /* For ops that came later nothing is drawn where they are missing: the sequences of the others stay what they were. */
+        if (kind > KVC_PICKLE && !kvc_plan_has_op(&generator->plan, (kvc_op_kind)kind))
+            continue;
+        off = kvc_op_is_rollback(kind) ? kvc_random_one_in(&random, 8)
+              : kind == KVC_TRIM_FRONT ? kvc_random_one_in(&random, 2)
+              : kind > KVC_RECORD ? !kvc_random_one_in(&random, 4)
+                                  : kvc_random_one_in(&random, 2);
         if (kvc_plan_has_op(&generator->plan, (kvc_op_kind)kind) && !off)
             kinds |= 1u << kind;
     }
@@ -429,9 +443,11 @@ static int make_assisted(kvc_generator *generator, uint64_t index, const kvc_exc
     for (int at = 0; at < rounds; at++) {
         int32_t draft = kvc_random_one_in(&random, 4) ? 1 : random_append(generator, &random);
         kvc_op append = {.kind = KVC_APPEND, .n = draft};
-        kvc_op crop = {.kind = KVC_CROP, .n = -kvc_random_between(&random, 0, draft - 1)};
+        int32_t removed = kvc_random_between(&random, 0, draft > 0 ? draft - 1 : 0);
+        int trims = kvc_plan_has_op(&generator->plan, KVC_TRIM);
+        kvc_op crop = {.kind = trims ? KVC_TRIM : KVC_CROP, .n = trims ? removed : -removed};
         int taken = take(generator, &append, exclusions, 1, out, coverage);
-        if (taken > 0 && kvc_plan_has_op(&generator->plan, KVC_CROP))
+        if (taken > 0 && kvc_plan_has_op(&generator->plan, (kvc_op_kind)crop.kind))
             taken = take(generator, &crop, exclusions, 1, out, coverage);
         if (taken < 0)
             return 0;

@@ -63,30 +63,39 @@ static void make_choices(prover *self)
     int32_t appended = 0;
     int32_t cropped = 0;
     int positive = 0;
+    int nothing = 0;
     int rows;
     const kvc_sequence *sequence = &self->finding->sequence;
 
     for (int at = 0; at < sequence->count; at++) {
-        int32_t n = sequence->op[at].n;
-        if (sequence->op[at].kind == KVC_APPEND)
+        int32_t n = kvc_op_as_crop(&sequence->op[at]);
+        if (sequence->op[at].kind == KVC_APPEND) {
             appended += n;
-        if (sequence->op[at].kind == KVC_CROP && n < 0)
+            nothing |= n == 0;
+        }
+        if (kvc_op_is_rollback(sequence->op[at].kind) && n < 0)
             cropped -= n;
-        if (sequence->op[at].kind == KVC_CROP && n > positive)
+        if (kvc_op_is_rollback(sequence->op[at].kind) && n > positive)
             positive = n;
     }
     appended = appended < 1 ? 1 : appended;
     cropped = cropped < 1 ? 1 : cropped;
     self->complete &= appended <= NUMBERS_MAX && cropped <= NUMBERS_MAX && positive <= NUMBERS_MAX;
-    for (int32_t n = 1; n <= appended && n <= NUMBERS_MAX; n++)
+    for (int32_t n = nothing ? 0 : 1; n <= appended && n <= NUMBERS_MAX; n++)
         add_choice(self, (kvc_op){.kind = KVC_APPEND, .n = n});
-    for (int32_t n = 0; n <= cropped && n <= NUMBERS_MAX; n++)
+    for (int32_t n = 0; n <= cropped && n <= NUMBERS_MAX; n++) {
         add_choice(self, (kvc_op){.kind = KVC_CROP, .n = -n});
-    for (int32_t n = 1; n <= (positive > 0 ? positive : 1) && n <= NUMBERS_MAX; n++)
+        add_choice(self, (kvc_op){.kind = KVC_TRIM, .n = n});
+    }
+    for (int32_t n = 1; n <= (positive > 0 ? positive : 1) && n <= NUMBERS_MAX; n++) {
         add_choice(self, (kvc_op){.kind = KVC_CROP, .n = n});
+        add_choice(self, (kvc_op){.kind = KVC_TRIM, .n = -n});
+    }
     add_choice(self, (kvc_op){.kind = KVC_RESET});
-    for (uint8_t kind = KVC_OFFLOAD; kind <= KVC_PICKLE; kind++)
-        add_choice(self, (kvc_op){.kind = kind});
+    for (uint8_t kind = KVC_OFFLOAD; kind < KVC_OP_KINDS; kind++) {
+        if (!kvc_op_has_number((kvc_op_kind)kind))
+            add_choice(self, (kvc_op){.kind = kind});
+    }
     for (int32_t n = 0; n <= 1; n++)
         add_choice(self, (kvc_op){.kind = KVC_RECORD, .n = n});
     rows = rows_of(self);

@@ -139,6 +139,12 @@ static const kvc_contract_rule *rule_of_storing(const kvc_plan *plan, const kvc_
         return plan->rules.rule[KVC_CONTRACT_COPY];
     case KVC_PICKLE:
         return plan->rules.rule[KVC_CONTRACT_PICKLE];
+    case KVC_SAVE_FILE:
+        return plan->rules.rule[KVC_CONTRACT_SAVE];
+    case KVC_FROM_STATE:
+        return plan->rules.rule[KVC_CONTRACT_STATE];
+    case KVC_QUANTIZE:
+        return plan->rules.rule[KVC_CONTRACT_QUANTIZE];
     default:
         return NULL;
     }
@@ -168,7 +174,7 @@ void kvc_record_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *fin
         rule = plan.layer[layer].rules.rule[KVC_CONTRACT_RETURNED_TENSORS];
     else if (finding->law == KVC_HONEST)
         rule = plan.layer[layer].rules.rule[KVC_CONTRACT_CLAIM];
-    if (storing != NULL || (finding->failure.op == KVC_CROP && finding->law != KVC_ALIAS) || finding->law == KVC_CALL ||
+    if (storing != NULL || (kvc_op_is_rollback(finding->failure.op) && finding->law != KVC_ALIAS) || finding->law == KVC_CALL ||
         (finding->law == KVC_ALIAS && finding->failure.place == KVC_PLACE_EARLIER) || finding->law == KVC_ATOMIC ||
         finding->failure.deviation == KVC_NOT_REFUSED || finding->failure.deviation == KVC_WRONG_ERROR) {
         cJSON *part = cJSON_AddObjectToObject(json, "rule");

@@ -494,7 +494,7 @@ static int compare_with_fresh(kvc_runner *runner, flight *shown, int sequence, k
             return 1;
         failure.law = KVC_CHUNK;
     } else if (runner->opaque[sequence] != in_one.digest) {
-        failure.law = contains(ops, KVC_RESET) ? KVC_RESET_LAW : contains(ops, KVC_CROP) ? KVC_RESUME : has_move(ops) ? KVC_SAVE : KVC_CHUNK;
+        failure.law = contains(ops, KVC_RESET) ? KVC_RESET_LAW : contains(ops, KVC_CROP) || contains(ops, KVC_TRIM) ? KVC_RESUME : has_move(ops) ? KVC_SAVE : KVC_CHUNK;
         if (failure.law != KVC_CHUNK)
             failure.rule = KVC_CONTRACT_CROP;
     } else {

@@ -152,7 +152,7 @@ static int join_ops(shrinker *self)
         for (int at = 0; at + 1 < whole->count; at++) {
             kvc_sequence next = *whole;
             const kvc_op *other = &whole->op[at + 1];
-            if (whole->op[at].kind != other->kind || (other->kind != KVC_APPEND && other->kind != KVC_CROP))
+            if (whole->op[at].kind != other->kind || (other->kind != KVC_APPEND && !kvc_op_is_rollback(other->kind)))
                 continue;
             next.op[at].n += other->n;
             memmove(&next.op[at + 1], &next.op[at + 2], (size_t)(next.count - at - 2) * sizeof next.op[0]);
@@ -177,7 +177,7 @@ static int shrink_numbers(shrinker *self)
     for (int at = 0; at < self->finding->sequence.count && self->result == KVC_CREW_DONE; at++) {
         const kvc_op *op = &self->finding->sequence.op[at];
         int32_t size = op->n < 0 ? -op->n : op->n;
-        if (op->kind != KVC_APPEND && op->kind != KVC_CROP && op->kind != KVC_REPEAT)
+        if (op->kind != KVC_APPEND && !kvc_op_is_rollback(op->kind) && op->kind != KVC_REPEAT)
             continue;
         for (int32_t smaller = 1; smaller < size; smaller++) {
             kvc_sequence next = self->finding->sequence;

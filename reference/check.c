@@ -509,7 +509,7 @@ kvc_deviation kvc_check_at_length(kvc_encoder *encoder, const kvc_model *model, 
     int64_t count;
     strides step;
 
-    if (extent->kind == KVC_CELL_UNKNOWN)
+    if (extent->kind == KVC_CELL_UNKNOWN || extent->kind == KVC_CELL_SEEN)
         return KVC_AS_EXPECTED;
     if (extent->kind == KVC_CELL_NUMBER)
         return check_number(extent, tensor);
@@ -533,8 +533,10 @@ kvc_deviation kvc_check_at_length(kvc_encoder *encoder, const kvc_model *model, 
     step = find_strides(place, tensor);
     width = tensor->shape[place->tokens_axis];
     if (extent->as_set) {
-        count = extent->end - extent->first_max + extent->keep;
-        if (width == count && compare_set(encoder, model, slot, extent, tensor, &step, width))
+        kvc_extent found = *extent;
+        found.first_max = extent->end - (int32_t)(width - extent->keep);
+        if (width <= extent->end && found.first_max >= extent->first_min && found.first_max <= extent->first_max &&
+            compare_set(encoder, model, slot, &found, tensor, &step, width))
             return KVC_AS_EXPECTED;
         return classify(model, slot, extent, tensor);
     }

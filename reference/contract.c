@@ -30,7 +30,7 @@ static const struct {
     unsigned standard;
 } rule_table[KVC_CONTRACT_RULES] = {
     {"crop", {"remove", "absent", "refuse", "ignored", "either", NULL}, NULL, KVC_CROP_REMOVE},
-    {"crop_positive", {"refuse", "keep", NULL}, NULL, KVC_POSITIVE_REFUSE},
+    {"crop_positive", {"refuse", "keep", "nothing", NULL}, NULL, KVC_POSITIVE_REFUSE},
     {"crop_zero", {"nothing", "empty", "shrink", NULL}, NULL, KVC_ZERO_NOTHING},
     {"crop_unused", {"nothing", "either", NULL}, NULL, KVC_UNUSED_NOTHING},
     {"crop_over", {"empty", NULL}, NULL, 0},
@@ -52,6 +52,11 @@ static const struct {
     {"pickle", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
     {"position", {"length", "depth", NULL}, NULL, KVC_POSITION_LENGTH},
     {"append_parts", {"one_by_one", "together", NULL}, NULL, KVC_PARTS_ONE_BY_ONE},
+    {"append_none", {"unspecified", "nothing", NULL}, NULL, KVC_NONE_UNSPECIFIED},
+    {"crop_evicted", {"refuse", "clamp", NULL}, NULL, KVC_EVICTED_REFUSE},
+    {"save", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
+    {"state", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
+    {"quantize", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
 };
 
 static int read_list_value(const cJSON *item, const char *name, kvc_contract_rule *rule, kvc_error *error)
@@ -255,7 +260,9 @@ static const kvc_contract_rule standard_rules[KVC_CONTRACT_RULES] = {
     STANDARD(KVC_CONTRACT_BLOCKS),        STANDARD(KVC_CONTRACT_OFFLOAD),
     STANDARD(KVC_CONTRACT_INITIALIZE),    STANDARD(KVC_CONTRACT_COPY),
     STANDARD(KVC_CONTRACT_PICKLE),        STANDARD(KVC_CONTRACT_POSITION),
-    STANDARD(KVC_CONTRACT_APPEND_PARTS)};
+    STANDARD(KVC_CONTRACT_APPEND_PARTS),  STANDARD(KVC_CONTRACT_APPEND_NONE),
+    STANDARD(KVC_CONTRACT_CROP_EVICTED),  STANDARD(KVC_CONTRACT_SAVE),
+    STANDARD(KVC_CONTRACT_STATE),         STANDARD(KVC_CONTRACT_QUANTIZE)};
 
 void kvc_rules_standard(kvc_rules *rules)
 {

@@ -1,4 +1,5 @@
 #include "reference/judge.h"
+#include "reference/check_seen.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -473,6 +474,15 @@ static void check_returned(kvc_judge *judge, const kvc_observation *observation,
         kvc_deviation deviation;
         if (model->slot[at].unjudged || !kvc_view_returned(model, at, &extent))
             continue;
+        if (extent.kind == KVC_CELL_SEEN) {
+            kvc_seen_fault ignored;
+            int keys = kvc_seen_keys(model->plan, at);
+            deviation = keys < 0 ? KVC_AS_EXPECTED
+                                 : kvc_check_seen(model, at, judge->seen[keys].returned, judge->seen[at].returned, &ignored);
+            if (deviation != KVC_AS_EXPECTED)
+                note(failure, found, KVC_MASK, KVC_PLACE_SEEN, at, model->plan->slot[at].layer, deviation);
+            continue;
+        }
         if (!checked_as_stored(judge, at, &extent)) {
             deviation = kvc_check_tensor(judge->expected, model, at, &extent, judge->seen[at].returned);
             if (deviation != KVC_AS_EXPECTED)
@@ -801,7 +811,7 @@ static int was_claimed(const kvc_judge *judge, const kvc_op *op, const kvc_obser
 {
     const kvc_model *model = &judge->model;
 
-    return op->kind == KVC_CROP && observation->claim == 1 && op->n < 0 && judge->expectation.removed > 0 &&
+    return kvc_op_is_rollback(op->kind) && observation->claim == 1 && kvc_op_as_crop(op) < 0 && judge->expectation.removed > 0 &&
            judge->expectation.situation.ask != KVC_ASK_OVER &&
            model->plan->rules.rule[KVC_CONTRACT_CLAIM]->value == KVC_CLAIM_CROPPABLE &&
            (!kvc_plan_has_op(model->plan, KVC_RECORD) || model->recording_since_first);
@@ -812,6 +822,7 @@ static void add_op_laws(const kvc_judge *judge, const kvc_op *op, kvc_failure *f
 {
     switch ((kvc_op_kind)op->kind) {
     case KVC_CROP:
+    case KVC_TRIM:
         if (judge->expectation.situation.ask == KVC_ASK_OVER)
             kvc_failure_add(failure, KVC_CLAMP);
         if (judge->expectation.situation.ask == KVC_ASK_ZERO)
@@ -829,11 +840,15 @@ static void add_op_laws(const kvc_judge *judge, const kvc_op *op, kvc_failure *f
     case KVC_PREFETCH:
     case KVC_COPY:
     case KVC_PICKLE:
+    case KVC_SAVE_FILE:
+    case KVC_FROM_STATE:
+    case KVC_QUANTIZE:
         kvc_failure_add(failure, KVC_SAVE);
         break;
     case KVC_APPEND:
     case KVC_RECORD:
     case KVC_INITIALIZE:
+    case KVC_TRIM_FRONT:
         break;
     }
 }

@@ -18,7 +18,8 @@ typedef enum kvc_place {
     KVC_PLACE_INPUT,   /* an input was written to */
     KVC_PLACE_EARLIER, /* an earlier return was changed */
     KVC_PLACE_OTHER,   /* a tensor of the subject that no view describes */
-    KVC_PLACE_ORIGINAL /* the cache that was copied */
+    KVC_PLACE_ORIGINAL, /* the cache that was copied */
+    KVC_PLACE_SEEN      /* what a mask lets the new tokens see */
 } kvc_place;
 
 /* One failure of one op. Copied by value, owns nothing; points to nothing. */

@@ -32,6 +32,8 @@ static void forget(kvc_model *model)
     model->initialized = 0;
     model->recording_since_first = model->recording;
     model->cropped = 0;
+    model->trimmed = -1;
+    model->quantized = 0;
     model->torn = 0;
     memset(model->slot, 0, (size_t)model->plan->slots * sizeof model->slot[0]);
 }
@@ -62,25 +64,39 @@ int32_t kvc_model_number(const kvc_model *model, int32_t index)
     return (model->numbers != NULL ? model->numbers[count] : count) % KVC_TOKENS_MAX;
 }
 
+int32_t kvc_model_floor(const kvc_model *model)
+{
+    int32_t floor = 0;
+
+    for (int at = 0; model->plan->has_chunks && at < model->plan->slots; at++) {
+        if (model->plan->slot[at].view->rule == KVC_RULE_CHUNKED)
+            floor = kvc_larger(floor, model->slot[at].held);
+    }
+    return floor;
+}
+
 static void find_situation(const kvc_model *model, const kvc_op *op, kvc_situation *situation)
 {
     int boundary = kvc_plan_boundary(model->plan);
+    int32_t held = model->length - kvc_model_floor(model);
+    int32_t n;
 
-    situation->held = (uint8_t)(model->length > 0 ? 2 : model->used ? 1 : model->initialized ? 3 : 0);
-    situation->reached = (uint8_t)(boundary == 0 ? 0 : model->length < boundary ? 1 : model->length == boundary ? 2 : 3);
+    situation->held = (uint8_t)(held > 0 ? 2 : model->used ? 1 : model->initialized ? 3 : 0);
+    situation->reached = (uint8_t)(boundary == 0 ? 0 : held < boundary ? 1 : held == boundary ? 2 : 3);
     situation->recording = (uint8_t)(!model->recording ? 0 : model->recording_since_first ? 1 : 2);
     situation->cropped = (uint8_t)model->cropped;
     situation->ask = KVC_ASK_NOTHING;
-    if (op->kind != KVC_CROP)
+    if (!kvc_op_is_rollback(op->kind))
         return;
-    if (op->n > 0)
+    n = kvc_op_as_crop(op);
+    if (n > 0)
         situation->ask = KVC_ASK_POSITIVE;
-    else if (op->n == 0)
+    else if (n == 0)
         situation->ask = KVC_ASK_ZERO;
-    else if (-(int64_t)op->n > model->length)
+    else if (-(int64_t)n > held)
         situation->ask = KVC_ASK_OVER;
     else
-        situation->ask = (uint8_t)(-(int64_t)op->n == model->length ? KVC_ASK_ALL : KVC_ASK_PART);
+        situation->ask = (uint8_t)(-(int64_t)n == held ? KVC_ASK_ALL : KVC_ASK_PART);
 }
 
 static void expect_append(const kvc_model *model, const kvc_op *op, kvc_expectation *out)
@@ -148,23 +164,27 @@ static void merge(kvc_expectation *out, kvc_verdict verdict, const kvc_contract_
 static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectation *out)
 {
     const kvc_plan *plan = model->plan;
+    int32_t n = kvc_op_as_crop(op);
+    int32_t floor = kvc_model_floor(model);
 
     for (int layer = 0; layer < plan->layers; layer++) {
         const kvc_contract_rule *const *rule = plan->layer[layer].rules.rule;
         if (rule[KVC_CONTRACT_CROP]->value == KVC_CROP_REFUSE)
             merge(out, KVC_MUST_REFUSE, rule[KVC_CONTRACT_CROP], layer);
-        if (rule[KVC_CONTRACT_CROP]->value == KVC_CROP_EITHER && op->n < 0)
+        if (rule[KVC_CONTRACT_CROP]->value == KVC_CROP_EITHER && n <= 0)
             merge(out, KVC_EITHER, rule[KVC_CONTRACT_CROP], layer);
-        if (op->n > 0 && rule[KVC_CONTRACT_CROP_POSITIVE]->value == KVC_POSITIVE_REFUSE)
+        if (n > 0 && rule[KVC_CONTRACT_CROP_POSITIVE]->value == KVC_POSITIVE_REFUSE)
             merge(out, KVC_MUST_REFUSE, rule[KVC_CONTRACT_CROP_POSITIVE], layer);
+        if (n > 0 && rule[KVC_CONTRACT_CROP_POSITIVE]->value == KVC_POSITIVE_NOTHING)
+            merge(out, KVC_EITHER, rule[KVC_CONTRACT_CROP_POSITIVE], layer);
     }
     {
         const kvc_contract_rule *const *rule = plan->rules.rule;
         if (rule[KVC_CONTRACT_CROP]->value == KVC_CROP_REFUSE)
             merge(out, KVC_MUST_REFUSE, rule[KVC_CONTRACT_CROP], 0);
         if (out->rule == NULL)
-            out->rule = op->n > 0    ? rule[KVC_CONTRACT_CROP_POSITIVE]
-                        : op->n == 0 ? rule[KVC_CONTRACT_CROP_ZERO]
+            out->rule = n > 0    ? rule[KVC_CONTRACT_CROP_POSITIVE]
+                        : n == 0 ? rule[KVC_CONTRACT_CROP_ZERO]
                         : out->situation.ask == KVC_ASK_OVER ? rule[KVC_CONTRACT_CROP_OVER]
                                                              : rule[KVC_CONTRACT_CROP];
         if (rule[KVC_CONTRACT_CROP]->value == KVC_CROP_IGNORED) {
@@ -174,10 +194,17 @@ static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectatio
         }
     }
     out->target = model->length;
-    if (op->n > 0) {
-        out->target = kvc_smaller(model->length, op->n);
-    } else if (op->n < 0) {
-        out->target = (int32_t)(-(int64_t)op->n >= model->length ? 0 : model->length + op->n);
+    if (n > 0) {
+        if (plan->rules.rule[KVC_CONTRACT_CROP_POSITIVE]->value != KVC_POSITIVE_NOTHING)
+            out->target = kvc_smaller(model->length, n);
+    } else if (n < 0) {
+        out->target = (int32_t)(-(int64_t)n >= model->length ? 0 : model->length + n);
+        if (out->target < floor) {
+            out->target = floor;
+            out->rule = plan->rules.rule[KVC_CONTRACT_CROP_EVICTED];
+            if (out->rule->value == KVC_EVICTED_REFUSE)
+                merge(out, KVC_MUST_REFUSE, out->rule, 0);
+        }
     } else {
         unsigned zero = plan->layer[0].rules.rule[KVC_CONTRACT_CROP_ZERO]->value;
         if (zero == KVC_ZERO_EMPTY)
@@ -219,6 +246,7 @@ void kvc_model_expect(const kvc_model *model, const kvc_op *op, kvc_expectation 
         expect_append(model, op, out);
         return;
     case KVC_CROP:
+    case KVC_TRIM:
         expect_crop(model, op, out);
         return;
     case KVC_RESET:
@@ -246,6 +274,19 @@ void kvc_model_expect(const kvc_model *model, const kvc_op *op, kvc_expectation 
         return;
     case KVC_PICKLE:
         out->rule = model->plan->rules.rule[KVC_CONTRACT_PICKLE];
+        return;
+    case KVC_TRIM_FRONT:
+        out->rule = model->plan->rules.rule[KVC_CONTRACT_CROP_EVICTED];
+        return;
+    case KVC_SAVE_FILE:
+        out->rule = model->plan->rules.rule[KVC_CONTRACT_SAVE];
+        return;
+    case KVC_FROM_STATE:
+        out->rule = model->plan->rules.rule[KVC_CONTRACT_STATE];
+        return;
+    case KVC_QUANTIZE:
+        out->rule = model->plan->rules.rule[KVC_CONTRACT_QUANTIZE];
+        out->unspecified |= model->quantized;
         return;
     }
     out->rule = model->plan->rules.rule[KVC_CONTRACT_CROP];
@@ -350,6 +391,16 @@ static void move_rows(kvc_model *model, const uint8_t *rows, int32_t count)
     model->intact = 0;
 }
 
+/* The oldest tokens go, down to the capacity. */
+static void trim_front(kvc_model *model)
+{
+    for (int at = 0; at < model->plan->slots; at++) {
+        kvc_view_rule rule = model->plan->slot[at].view->rule;
+        if (rule == KVC_RULE_CHUNKED || rule == KVC_RULE_CHUNK_START)
+            model->slot[at].held = kvc_larger(model->slot[at].held, model->length - model->plan->params.capacity);
+    }
+}
+
 int kvc_model_fed_before(const kvc_model *model, int slot, const kvc_expectation *refused)
 {
     const kvc_slot *place = &model->plan->slot[slot];
@@ -368,7 +419,8 @@ int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *
 
     model->appended = 0;
     model->fresh = model->fresh && op->kind == KVC_RECORD;
-    if (op->kind != KVC_CROP && op->kind != KVC_RECORD && !kvc_op_moves_cache((kvc_op_kind)op->kind))
+    model->trimmed = -1;
+    if (!kvc_op_is_rollback(op->kind) && op->kind != KVC_RECORD && !kvc_op_moves_cache((kvc_op_kind)op->kind))
         model->cropped = 0;
     if (refused) {
         if (op->kind == KVC_APPEND) {
@@ -384,8 +436,10 @@ int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *
         model->next += op->n;
         break;
     case KVC_CROP:
+    case KVC_TRIM:
         commit_crop(model, expectation);
         model->cropped = 1;
+        model->trimmed = expectation->removed;
         break;
     case KVC_RESET:
         forget(model);
@@ -412,8 +466,16 @@ int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *
     case KVC_INITIALIZE:
         model->initialized = 1;
         break;
+    case KVC_TRIM_FRONT:
+        trim_front(model);
+        break;
+    case KVC_QUANTIZE:
+        model->quantized = 1;
+        break;
     case KVC_COPY:
     case KVC_PICKLE:
+    case KVC_SAVE_FILE:
+    case KVC_FROM_STATE:
         break;
     }
     return good;

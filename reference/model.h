@@ -45,7 +45,9 @@ typedef struct kvc_model {
     int used;           /* appended to since it was made or reset */
     int recording;
     int recording_since_first; /* recording was on at the first append and has been since */
-    int cropped;        /* the last op was a crop */
+    int cropped;        /* the last op was a crop or trim */
+    int32_t trimmed;    /* how many tokens it removed; -1 after any other op */
+    int quantized;      /* it was turned into a cache that quantises */
     int torn;           /* an append was refused half way: layers before the refusing one have taken it */
     int was_reset;      /* a reset came before */
     int offloaded;      /* its tensors wait elsewhere */
@@ -123,6 +125,8 @@ static inline int32_t kvc_model_token(const kvc_model *model, int32_t index)
 }
 /* Number of the token that stands `index` places after the last used one. */
 int32_t kvc_model_number(const kvc_model *model, int32_t index);
+/* The oldest token of the log that any rollback can reach: what lies before was cut off on purpose. */
+int32_t kvc_model_floor(const kvc_model *model);
 /* "crop on a full window, recording" and the like; written to `buffer`. */
 const char *kvc_situation_text(const kvc_situation *situation, char *buffer, size_t size);
 /* A number for each situation, for tables; below KVC_SITUATIONS. */

@@ -4,7 +4,8 @@
 #include <string.h>
 
 static const char *const names[KVC_OP_KINDS] = {"append", "crop", "reset", "reorder", "select", "repeat", "record",
-                                                "offload", "prefetch", "initialize", "copy", "pickle"};
+                                                "offload", "prefetch", "initialize", "copy", "pickle",
+                                                "trim", "trim_front", "save", "state", "quantize"};
 
 const char *kvc_op_name(kvc_op_kind kind) {
     return names[kind];
@@ -21,7 +22,7 @@ int kvc_op_parse_name(const char *name, kvc_op_kind *kind) {
 }
 
 int kvc_op_has_number(kvc_op_kind kind) {
-    return kind == KVC_APPEND || kind == KVC_CROP || kind == KVC_REPEAT || kind == KVC_RECORD;
+    return kind == KVC_APPEND || kvc_op_is_rollback((int)kind) || kind == KVC_REPEAT || kind == KVC_RECORD;
 }
 
 int kvc_op_has_rows(kvc_op_kind kind) {

@@ -9,16 +9,27 @@
 
 #include "kvconform/plugin.h"
 
-enum { KVC_OP_KINDS = 12, KVC_OPS_MAX = 64 };
+enum { KVC_OP_KINDS = 17, KVC_OPS_MAX = 64 };
 
 const char *kvc_op_name(kvc_op_kind kind);
 /* Whether the op takes a number (`n`) or rows. The others stand alone. */
 int kvc_op_has_number(kvc_op_kind kind);
 int kvc_op_has_rows(kvc_op_kind kind);
-/* Whether the op puts the whole cache elsewhere and must leave it as it was: offload, prefetch, copy, pickle. */
+/* Whether the op puts the whole cache elsewhere and must leave it as it was: offload, prefetch, copy, pickle, ... */
 static inline int kvc_op_moves_cache(kvc_op_kind kind)
 {
-    return kind == KVC_OFFLOAD || kind == KVC_PREFETCH || kind == KVC_COPY || kind == KVC_PICKLE;
+    return kind == KVC_OFFLOAD || kind == KVC_PREFETCH || kind == KVC_COPY || kind == KVC_PICKLE || kind == KVC_SAVE_FILE ||
+           kind == KVC_FROM_STATE || kind == KVC_QUANTIZE;
+}
+/* Whether the op removes the newest tokens: a crop, whose negative argument removes, or a trim, whose positive one does. */
+static inline int kvc_op_is_rollback(int kind)
+{
+    return kind == KVC_CROP || kind == KVC_TRIM;
+}
+/* The argument of a crop or trim as a crop has it: negative to remove tokens. */
+static inline int32_t kvc_op_as_crop(const kvc_op *op)
+{
+    return op->kind == KVC_TRIM ? -op->n : op->n;
 }
 /* Returns 1 and sets *kind, or 0 for an unknown name. */
 int kvc_op_parse_name(const char *name, kvc_op_kind *kind);

@@ -36,6 +36,7 @@ static int dim_size(const kvc_params *params, kvc_dim dim)
         return 2 * params->index_dim;
     case KVC_DIM_BATCH:
     case KVC_DIM_TOKENS:
+    case KVC_DIM_NEW:
         break;
     }
     return 0;
@@ -51,7 +52,7 @@ static void find_axes(kvc_slot *slot, const kvc_params *params)
     slot->channels = 1;
     for (int axis = 0; axis < view->dims; axis++) {
         kvc_dim dim = view->dim[axis];
-        slot->size[axis] = dim == KVC_DIM_BATCH || dim == KVC_DIM_TOKENS ? -1 : dim_size(params, dim);
+        slot->size[axis] = dim == KVC_DIM_BATCH || dim == KVC_DIM_TOKENS || dim == KVC_DIM_NEW ? -1 : dim_size(params, dim);
         if (dim == KVC_DIM_BATCH)
             slot->batch_axis = axis;
         else if (dim == KVC_DIM_TOKENS)
@@ -136,7 +137,7 @@ static unsigned offered_ops(unsigned ops, const kvc_rules *rules)
 
     ops &= ~batch | rules->rule[KVC_CONTRACT_BATCH_OPS]->value;
     if (rules->rule[KVC_CONTRACT_CROP]->value == KVC_CROP_ABSENT)
-        ops &= ~(1u << KVC_CROP);
+        ops &= ~(1u << KVC_CROP | 1u << KVC_TRIM);
     if (rules->rule[KVC_CONTRACT_RECORD]->value == KVC_RECORD_ABSENT)
         ops &= ~(1u << KVC_RECORD);
     if (rules->rule[KVC_CONTRACT_OFFLOAD]->value == KVC_OFFLOAD_ABSENT)
@@ -147,6 +148,12 @@ static unsigned offered_ops(unsigned ops, const kvc_rules *rules)
         ops &= ~(1u << KVC_COPY);
     if (rules->rule[KVC_CONTRACT_PICKLE]->value == KVC_STORING_ABSENT)
         ops &= ~(1u << KVC_PICKLE);
+    if (rules->rule[KVC_CONTRACT_SAVE]->value == KVC_STORING_ABSENT)
+        ops &= ~(1u << KVC_SAVE_FILE);
+    if (rules->rule[KVC_CONTRACT_STATE]->value == KVC_STORING_ABSENT)
+        ops &= ~(1u << KVC_FROM_STATE);
+    if (rules->rule[KVC_CONTRACT_QUANTIZE]->value == KVC_STORING_ABSENT)
+        ops &= ~(1u << KVC_QUANTIZE);
     return ops;
 }
 
@@ -199,7 +206,8 @@ static int add_layers(const kvc_catalogue *catalogue, const kvc_contract *contra
                       kvc_error *error)
 {
     /* What a container hands to those of its layers that know it. */
-    const unsigned handed = 1u << KVC_RECORD | 1u << KVC_OFFLOAD | 1u << KVC_PREFETCH | 1u << KVC_INITIALIZE;
+    const unsigned handed = 1u << KVC_RECORD | 1u << KVC_OFFLOAD | 1u << KVC_PREFETCH | 1u << KVC_INITIALIZE |
+                            1u << KVC_TRIM_FRONT;
     const kvc_spec *layer_spec[KVC_PLAN_LAYERS_MAX];
     unsigned mask[KVC_PLAN_LAYERS_MAX];
     unsigned known = 0;
@@ -238,6 +246,8 @@ static int find_boundary(const kvc_plan *plan)
             break;
         case KVC_RULE_FIXED:
         case KVC_RULE_RING:
+        case KVC_RULE_ROTATING:
+        case KVC_RULE_CHUNKED:
             size = plan->params.capacity;
             break;
         case KVC_RULE_PREFIX_WINDOW:
@@ -264,6 +274,10 @@ static int find_boundary(const kvc_plan *plan)
         case KVC_RULE_NOTHING:
         case KVC_RULE_CONSTANT:
         case KVC_RULE_FLAG:
+        case KVC_RULE_CHUNK_START:
+        case KVC_RULE_TRIMMED:
+        case KVC_RULE_SEEN:
+        case KVC_RULE_SEEN_WINDOW:
         case KVC_RULE_OPAQUE:
             break;
         }
@@ -280,6 +294,7 @@ static void find_traits(kvc_plan *plan)
         const kvc_view_spec *view = plan->slot[at].view;
         plan->has_buffer |= view->rule == KVC_RULE_FIXED || view->rule == KVC_RULE_FIXED_WINDOW ||
                             view->rule == KVC_RULE_FIXED_PREFIX_WINDOW;
+        plan->has_chunks |= view->rule == KVC_RULE_CHUNKED;
         plan->has_opaque |= view->rule == KVC_RULE_OPAQUE;
         plan->has_static |= view->is_static;
     }

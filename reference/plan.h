@@ -52,6 +52,7 @@ typedef struct kvc_plan {
     int has_buffer; /* fixed, fixed_window, fixed_prefix_window */
     int has_static;
     int has_opaque;
+    int has_chunks; /* chunked */
     int slots;
     kvc_slot slot[KVC_SLOTS_MAX]; /* the first `slots` are set */
 } kvc_plan;

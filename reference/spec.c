@@ -8,11 +8,11 @@
 
 static const char *const rule_words[] = {"all",        "window",        "last",        "folded",  "fixed",    "fixed_window",
                                          "ring",       "blocks",        "block_rest",  "block_overlap", "block_count",
-                                         "nothing",    "prefix_window", "fixed_prefix_window",    "residual",      "constant",    "flag",    "opaque", NULL};
+                                         "nothing",    "prefix_window", "fixed_prefix_window",    "residual",      "constant",    "flag",    "rotating", "chunked", "chunk_start", "trimmed", "seen", "seen_window", "opaque", NULL};
 static const char *const dim_words[] = {"batch",     "heads",     "tokens",    "one", "planes", "key_dim",
-                                        "value_dim", "index_dim", "channels",  "2*key_dim", "2*index_dim", NULL};
+                                        "value_dim", "index_dim", "channels",  "2*key_dim", "2*index_dim", "new", NULL};
 static const char *const returned_words[] = {"none", "all", "window", "held_and_new", "held", "buffer", "state",
-                                             "closed", "prior", "block_start", NULL};
+                                             "closed", "prior", "rotating", "seen", "block_start", NULL};
 
 /* Index of the text in a NULL-ended list, or -1 with an error that shows the list. */
 static const char *const kind_words[] = {"full",       "static",    "window", "static window", "indexed",          "quantised",
@@ -267,7 +267,8 @@ static int read_dims(const cJSON *json, const char *name, kvc_view_spec *view, k
         tokens += dim == KVC_DIM_TOKENS;
         view->dim[view->dims++] = (kvc_dim)dim;
     }
-    int wanted = view->rule != KVC_RULE_FOLDED && view->rule != KVC_RULE_BLOCK_COUNT && view->rule != KVC_RULE_FLAG;
+    int wanted = view->rule != KVC_RULE_FOLDED && view->rule != KVC_RULE_BLOCK_COUNT && view->rule != KVC_RULE_FLAG &&
+                 view->rule != KVC_RULE_CHUNK_START && view->rule != KVC_RULE_TRIMMED;
     if (view->rule != KVC_RULE_OPAQUE && tokens != wanted) {
         kvc_error_set(error, "%s: view \"%s\": field \"dims\": expected %s", name, view->name,
                       wanted ? "exactly one tokens axis" : "no tokens axis");
@@ -299,8 +300,8 @@ static int read_view(const cJSON *json, const char *name, kvc_spec *spec, kvc_er
     view->salt = (int)number;
     if (!kvc_json_text(json, name, "law", text, sizeof text, error))
         return 0;
-    if (!kvc_law_parse(text, &view->law) || view->law < KVC_INDEX || view->law > KVC_VALUES) {
-        kvc_error_set(error, "%s: view \"%s\": field \"law\": \"%s\", expected KEYS, VALUES, INDEX or STATE", name,
+    if (!kvc_law_parse(text, &view->law) || ((view->law < KVC_LENGTH || view->law > KVC_VALUES) && view->law != KVC_MASK)) {
+        kvc_error_set(error, "%s: view \"%s\": field \"law\": \"%s\", expected KEYS, VALUES, INDEX, STATE, LENGTH or MASK", name,
                       view->name, text);
         return 0;
     }
@@ -372,6 +373,11 @@ static int check_rule_params(const kvc_spec *spec, const char *name, kvc_error *
                  {KVC_RULE_FIXED_PREFIX_WINDOW, offsetof(kvc_params, window)},
                  {KVC_RULE_FIXED_PREFIX_WINDOW, offsetof(kvc_params, keep)},
                  {KVC_RULE_FIXED_PREFIX_WINDOW, offsetof(kvc_params, capacity)},
+                 {KVC_RULE_ROTATING, offsetof(kvc_params, capacity)},
+                 {KVC_RULE_ROTATING, offsetof(kvc_params, keep)},
+                 {KVC_RULE_CHUNKED, offsetof(kvc_params, capacity)},
+                 {KVC_RULE_CHUNK_START, offsetof(kvc_params, capacity)},
+                 {KVC_RULE_SEEN_WINDOW, offsetof(kvc_params, window)},
                  {KVC_RULE_RESIDUAL, offsetof(kvc_params, residual)}};
 
     for (int at = 0; at < spec->views; at++) {

@@ -44,9 +44,15 @@ typedef enum kvc_view_rule {
     KVC_RULE_RESIDUAL,     /* at most the newest `residual` */
     KVC_RULE_CONSTANT,     /* set once */
     KVC_RULE_FLAG,         /* whether what is set once is set: a number, 0 or 1 */
+    KVC_RULE_ROTATING,     /* the first `keep` and at least the newest capacity - 1 - keep, in any order */
+    KVC_RULE_CHUNKED,      /* every token from a start on, which only a front trim moves */
+    KVC_RULE_CHUNK_START,  /* where that is: a number */
+    KVC_RULE_TRIMMED,      /* how many tokens the op before removed, as a trim says: a number */
+    KVC_RULE_SEEN,         /* which of the returned tokens each new token may see */
+    KVC_RULE_SEEN_WINDOW,  /* the same, when only the newest `window` are asked for */
     KVC_RULE_OPAQUE        /* the subject's own; only compared with itself */
 } kvc_view_rule;
-enum { KVC_VIEW_RULES = 18 };
+enum { KVC_VIEW_RULES = 24 };
 
 typedef enum kvc_dim {
     KVC_DIM_BATCH = 0,
@@ -59,9 +65,10 @@ typedef enum kvc_dim {
     KVC_DIM_INDEX,
     KVC_DIM_CHANNELS,
     KVC_DIM_KEY_TWICE, /* two keys side by side */
-    KVC_DIM_INDEX_TWICE
+    KVC_DIM_INDEX_TWICE,
+    KVC_DIM_NEW /* the tokens of the last append */
 } kvc_dim;
-enum { KVC_DIM_KINDS = 11, KVC_PLANES = 2, KVC_VIEW_DIMS_MAX = 6 };
+enum { KVC_DIM_KINDS = 12, KVC_PLANES = 2, KVC_VIEW_DIMS_MAX = 6 };
 
 /* What an append returns for a tensor. */
 typedef enum kvc_returned {
@@ -74,9 +81,11 @@ typedef enum kvc_returned {
     KVC_RETURNS_STATE,        /* the state itself */
     KVC_RETURNS_CLOSED,       /* the tokens of the blocks that it finished */
     KVC_RETURNS_PRIOR,        /* what was held before, by an append that finished a block */
+    KVC_RETURNS_ROTATING,     /* of one token: what is held now; of several: capacity - 1 tokens and the new ones, oldest first */
+    KVC_RETURNS_SEEN,         /* see KVC_RULE_SEEN */
     KVC_RETURNS_BLOCK_START   /* the position at which the block began that was unfinished before: a number */
 } kvc_returned;
-enum { KVC_RETURNED_KINDS = 10 };
+enum { KVC_RETURNED_KINDS = 12 };
 
 /* What users call such a cache, whatever the runtime. */
 typedef enum kvc_kind {

@@ -39,6 +39,17 @@ const kvc_view_kind *kvc_view_kind_of(kvc_view_rule rule)
         return &kvc_view_constant;
     case KVC_RULE_FLAG:
         return &kvc_view_flag;
+    case KVC_RULE_ROTATING:
+        return &kvc_view_rotating;
+    case KVC_RULE_CHUNKED:
+        return &kvc_view_chunked;
+    case KVC_RULE_CHUNK_START:
+        return &kvc_view_chunk_start;
+    case KVC_RULE_TRIMMED:
+        return &kvc_view_trimmed;
+    case KVC_RULE_SEEN:
+    case KVC_RULE_SEEN_WINDOW:
+        return &kvc_view_seen;
     case KVC_RULE_OPAQUE:
         return &kvc_view_opaque;
     }
@@ -122,6 +133,12 @@ int kvc_view_returned(const kvc_model *model, int slot, kvc_extent *extent)
     case KVC_RETURNS_BUFFER:
         returned_buffer(model, slot, extent);
         break;
+    case KVC_RETURNS_ROTATING:
+        kvc_view_rotating_returned(model, slot, extent);
+        break;
+    case KVC_RETURNS_SEEN:
+        extent->kind = KVC_CELL_SEEN;
+        break;
     case KVC_RETURNS_CLOSED:
     case KVC_RETURNS_PRIOR:
     case KVC_RETURNS_BLOCK_START:
@@ -158,6 +175,7 @@ void kvc_view_cell(const kvc_model *model, int slot, const kvc_extent *extent, i
         *origin = state->fold_row[row];
         return;
     case KVC_CELL_NUMBER:
+    case KVC_CELL_SEEN:
     case KVC_CELL_UNKNOWN:
         break;
     }

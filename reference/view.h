@@ -13,6 +13,7 @@ typedef enum kvc_cell_kind {
     KVC_CELL_CONSTANT,  /* cell i is token number i of its own */
     KVC_CELL_FOLD,      /* no token axis: one value for each row */
     KVC_CELL_NUMBER,    /* one element of type int64, which is `end` */
+    KVC_CELL_SEEN,      /* a mask: see reference/check_seen.h */
     KVC_CELL_UNKNOWN    /* nothing is known */
 } kvc_cell_kind;
 
@@ -70,7 +71,14 @@ int kvc_view_prefix_fills(const kvc_model *model, int slot, int32_t wanted);
 extern const kvc_view_kind kvc_view_residual;
 extern const kvc_view_kind kvc_view_constant;
 extern const kvc_view_kind kvc_view_flag;
+extern const kvc_view_kind kvc_view_rotating;
+extern const kvc_view_kind kvc_view_chunked;
+extern const kvc_view_kind kvc_view_chunk_start;
+extern const kvc_view_kind kvc_view_trimmed;
+extern const kvc_view_kind kvc_view_seen;
 extern const kvc_view_kind kvc_view_opaque;
+/* What the last append must have returned of a ring. */
+void kvc_view_rotating_returned(const kvc_model *model, int slot, kvc_extent *extent);
 
 /* Shared by the files of the views. */
 static inline const kvc_contract_rule *kvc_slot_rule(const kvc_model *model, int slot, kvc_rule_name name)

@@ -441,6 +441,12 @@ static const kvc_refusal *run_op(kvc_cache *cache, const kvc_op *op, const int32
     case KVC_COPY:
     case KVC_PICKLE:
         return kvc_builtin_keep(cache, op);
+    case KVC_TRIM:
+    case KVC_TRIM_FRONT:
+    case KVC_SAVE_FILE:
+    case KVC_FROM_STATE:
+    case KVC_QUANTIZE:
+        break;
     }
     return &kvc_refusal_absent;
 }

@@ -102,7 +102,7 @@ typedef struct kvc_params {
 
 /* The ops; docs/protocol.md, Ops, says what each of them means. */
 typedef enum kvc_op_kind {
-    KVC_APPEND = 0, /* n: tokens, 1 and up */
+    KVC_APPEND = 0, /* n: tokens, 1 and up; 0 only where the contract has append_none */
     KVC_CROP,       /* n: the argument of the cache's own crop, of any sign; -2 removes two tokens */
     KVC_RESET,
     KVC_REORDER, /* rows[count]: row i becomes what row rows[i] was */
@@ -114,7 +114,13 @@ typedef enum kvc_op_kind {
     KVC_PREFETCH,   /* and come back */
     KVC_INITIALIZE, /* memory is taken before the first append */
     KVC_COPY,       /* a deep copy; the sequence goes on with it, and the original must stay as it is */
-    KVC_PICKLE      /* saved to bytes and restored; the sequence goes on with what was restored */
+    KVC_PICKLE,     /* saved to bytes and restored; the sequence goes on with what was restored */
+    /* Ops that came later stand behind the others: sequences depend on the order. */
+    KVC_TRIM,       /* n: how many of the newest tokens the cache is asked to remove; the opposite of a crop's argument */
+    KVC_TRIM_FRONT, /* the oldest tokens go, down to the capacity */
+    KVC_SAVE_FILE,  /* saved to a file and loaded; the sequence goes on with what was loaded */
+    KVC_FROM_STATE, /* made anew from what the cache calls its state */
+    KVC_QUANTIZE    /* turned into a cache that quantises */
 } kvc_op_kind;
 
 /*
