@@ -120,7 +120,7 @@ static void set_near(const kvc_choice *choice, kvc_params *params, size_t offset
             value = spec->low[at];
         if (value > spec->high[at])
             value = spec->high[at];
-        kvc_param_set(params, at, value);
+        kvc_param_set(params, at, value - (value - spec->low[at]) % spec->step[at]);
     }
 }
 
@@ -170,7 +170,8 @@ kvc_params kvc_choice_random(const kvc_choice *choice, kvc_random *random)
 
     for (int at = 0; at < KVC_PARAMS; at++) {
         if ((spec->params & (1u << at)) != 0 && (choice->frozen & (1u << at)) == 0)
-            kvc_param_set(&params, at, kvc_random_between(random, spec->low[at], spec->high[at]));
+            kvc_param_set(&params, at,
+                          spec->low[at] + spec->step[at] * kvc_random_between(random, 0, (spec->high[at] - spec->low[at]) / spec->step[at]));
     }
     if (choice->combinations > 0) {
         pick = kvc_random_below(random, (uint32_t)choice->combinations);

@@ -296,7 +296,8 @@ static void add_tensors(cJSON *expected, cJSON *observed, const kvc_model *model
             continue;
         }
         kvc_view_kind_of(slot->view->rule)->stored(model, at, &extent);
-        add_pair(want, have, model, at, &extent, slot->name, find_tensor(observation, slot->name));
+        if (extent.kind != KVC_CELL_UNKNOWN)
+            add_pair(want, have, model, at, &extent, slot->name, find_tensor(observation, slot->name));
         if (with_returned && kvc_view_returned(model, at, &extent))
             add_pair(want, have, model, at, &extent, slot->returned_name,
                      find_tensor(observation, slot->returned_name));

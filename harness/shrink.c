@@ -102,7 +102,8 @@ static int shrink_params(shrinker *self)
         int32_t least = kvc_param_get(&self->bench->smallest, at);
         if (strcmp(table[at].name, "parts") == 0 || strcmp(table[at].name, "layers") == 0)
             continue;
-        for (int32_t value = least; value < kvc_param_get(&self->finding->params, at); value++) {
+        for (int32_t value = least; value < kvc_param_get(&self->finding->params, at);
+             value += self->bench->spec->step[at]) {
             kvc_params params = self->finding->params;
             kvc_param_set(&params, at, value);
             if (!make_plan(self, &params, &self->plan))

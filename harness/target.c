@@ -17,7 +17,21 @@ enum {
     PROCESS_MEMORY_MB = 4096
 };
 
-static const char newest_transformers[] = "5.24.0";
+/* The subjects that a Python adapter drives. */
+typedef struct python_subject {
+    const char *name;   /* also that of its package */
+    const char *newest; /* the version that is run when none is there and none is asked for */
+} python_subject;
+static const python_subject python_subjects[] = {{"transformers", "5.24.0"}, {"mlx-lm", "0.32.2"}};
+
+static const python_subject *find_python_subject(const char *name)
+{
+    for (size_t at = 0; at < sizeof python_subjects / sizeof python_subjects[0]; at++) {
+        if (strcmp(python_subjects[at].name, name) == 0)
+            return &python_subjects[at];
+    }
+    return NULL;
+}
 
 static int copy(char *out, size_t size, const char *text, size_t length)
 {
@@ -116,8 +130,9 @@ kvc_target_result kvc_target_parse(const char *text, const kvc_options *options,
             return too_long(options->variant, error);
         return target->is_exec ? split_command(target, text + 5, error) : split_plugin(target, text + 7, error);
     }
-    if (strcmp(target->subject, "builtin") != 0 && strcmp(target->subject, "transformers") != 0) {
-        kvc_error_set(error, "target \"%.60s\": expected builtin[:VARIANT], transformers[@VERSION][:VARIANT], plugin:PATH[:VARIANT] or exec:COMMAND",
+    if (strcmp(target->subject, "builtin") != 0 && find_python_subject(target->subject) == NULL) {
+        kvc_error_set(error, "target \"%.60s\": expected builtin[:VARIANT], transformers[@VERSION][:VARIANT], "
+                             "mlx-lm[@VERSION][:VARIANT], plugin:PATH[:VARIANT] or exec:COMMAND",
                       text);
         return KVC_TARGET_BAD;
     }
@@ -303,7 +318,9 @@ static kvc_target_result prepare_python(kvc_target *target, const kvc_options *o
                                         kvc_error *error)
 {
     char found[64] = "";
-    const char *probe[] = {"python3", "-c", "import importlib.metadata as m; print(m.version('transformers'))", NULL};
+    const python_subject *subject = find_python_subject(target->subject);
+    const char *probe[] = {"python3", "-c", "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))",
+                           subject->name, NULL};
     kvc_target_result result = KVC_TARGET_READY;
 
     if (options->python != NULL) {
@@ -317,7 +334,7 @@ static kvc_target_result prepare_python(kvc_target *target, const kvc_options *o
         (void)copy(target->words, sizeof target->words, "python3", 7);
     } else {
         result = find_environment(target, options, data,
-                                  target->version[0] != '\0' ? target->version : newest_transformers, target->words,
+                                  target->version[0] != '\0' ? target->version : subject->newest, target->words,
                                   sizeof target->words, error);
     }
     if (result != KVC_TARGET_READY)

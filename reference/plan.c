@@ -275,6 +275,7 @@ static int find_boundary(const kvc_plan *plan)
         case KVC_RULE_CONSTANT:
         case KVC_RULE_FLAG:
         case KVC_RULE_CHUNK_START:
+        case KVC_RULE_COUNT:
         case KVC_RULE_TRIMMED:
         case KVC_RULE_SEEN:
         case KVC_RULE_SEEN_WINDOW:

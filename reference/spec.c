@@ -8,7 +8,7 @@
 
 static const char *const rule_words[] = {"all",        "window",        "last",        "folded",  "fixed",    "fixed_window",
                                          "ring",       "blocks",        "block_rest",  "block_overlap", "block_count",
-                                         "nothing",    "prefix_window", "fixed_prefix_window",    "residual",      "constant",    "flag",    "rotating", "chunked", "chunk_start", "trimmed", "seen", "seen_window", "opaque", NULL};
+                                         "nothing",    "prefix_window", "fixed_prefix_window",    "residual",      "constant",    "flag",    "rotating", "chunked", "chunk_start", "count", "trimmed", "seen", "seen_window", "opaque", NULL};
 static const char *const dim_words[] = {"batch",     "heads",     "tokens",    "one", "planes", "key_dim",
                                         "value_dim", "index_dim", "channels",  "2*key_dim", "2*index_dim", "new", NULL};
 static const char *const returned_words[] = {"none", "all", "window", "held_and_new", "held", "buffer", "state",
@@ -81,8 +81,10 @@ static int read_params(const cJSON *json, const char *name, kvc_spec *spec, kvc_
     const kvc_param_info *table = kvc_param_table();
     kvc_params standard = kvc_params_standard();
 
-    for (int at = 0; at < KVC_PARAMS; at++)
+    for (int at = 0; at < KVC_PARAMS; at++) {
         spec->low[at] = spec->high[at] = kvc_param_get(&standard, at);
+        spec->step[at] = 1;
+    }
     if (object == NULL)
         return 1;
     if (!cJSON_IsObject(object)) {
@@ -93,6 +95,8 @@ static int read_params(const cJSON *json, const char *name, kvc_spec *spec, kvc_
         int at = kvc_param_find(item->string);
         int64_t low;
         int64_t high;
+        int64_t step = 1;
+        int count = cJSON_GetArraySize(item);
         if (at < 0 || table[at].words != NULL) {
             kvc_error_set(error, "%s: field \"params\": \"%.40s\" is not a parameter with a number", name,
                           item->string);
@@ -102,17 +106,20 @@ static int read_params(const cJSON *json, const char *name, kvc_spec *spec, kvc_
             kvc_error_set(error, "%s: field \"params\": \"%s\" stands twice", name, item->string);
             return 0;
         }
-        if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) != 2) {
-            kvc_error_set(error, "%s: field \"params.%s\": expected [smallest, largest]", name, item->string);
+        if (!cJSON_IsArray(item) || (count != 2 && count != 3)) {
+            kvc_error_set(error, "%s: field \"params.%s\": expected [smallest, largest] or [smallest, largest, step]", name,
+                          item->string);
             return 0;
         }
         if (!kvc_json_integer(cJSON_GetArrayItem(item, 0), name, item->string, table[at].minimum, table[at].maximum,
                               &low, error) ||
-            !kvc_json_integer(cJSON_GetArrayItem(item, 1), name, item->string, low, table[at].maximum, &high, error))
+            !kvc_json_integer(cJSON_GetArrayItem(item, 1), name, item->string, low, table[at].maximum, &high, error) ||
+            (count == 3 && !kvc_json_integer(cJSON_GetArrayItem(item, 2), name, item->string, 1, table[at].maximum, &step, error)))
             return 0;
         spec->params |= 1u << at;
         spec->low[at] = (int32_t)low;
         spec->high[at] = (int32_t)high;
+        spec->step[at] = (int32_t)step;
     }
     return 1;
 }
@@ -268,7 +275,7 @@ static int read_dims(const cJSON *json, const char *name, kvc_view_spec *view, k
         view->dim[view->dims++] = (kvc_dim)dim;
     }
     int wanted = view->rule != KVC_RULE_FOLDED && view->rule != KVC_RULE_BLOCK_COUNT && view->rule != KVC_RULE_FLAG &&
-                 view->rule != KVC_RULE_CHUNK_START && view->rule != KVC_RULE_TRIMMED;
+                 view->rule != KVC_RULE_CHUNK_START && view->rule != KVC_RULE_COUNT && view->rule != KVC_RULE_TRIMMED;
     if (view->rule != KVC_RULE_OPAQUE && tokens != wanted) {
         kvc_error_set(error, "%s: view \"%s\": field \"dims\": expected %s", name, view->name,
                       wanted ? "exactly one tokens axis" : "no tokens axis");

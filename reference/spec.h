@@ -19,7 +19,7 @@ enum {
     KVC_VIEWS_MAX = 16,
     KVC_CHOICES_MAX = 16, /* entries in `parts` and in `layers` */
     KVC_CHOICE_NAME_MAX = 200,
-    KVC_PARTS_MAX = 8, /* different parts in one spec */
+    KVC_PARTS_MAX = 16, /* different parts in one spec */
     KVC_SINCE_MAX = 8,
     KVC_SHARE_MAX = 100,
     KVC_SPEC_FILE_MAX = 1 << 20
@@ -44,15 +44,16 @@ typedef enum kvc_view_rule {
     KVC_RULE_RESIDUAL,     /* at most the newest `residual` */
     KVC_RULE_CONSTANT,     /* set once */
     KVC_RULE_FLAG,         /* whether what is set once is set: a number, 0 or 1 */
-    KVC_RULE_ROTATING,     /* the first `keep` and at least the newest capacity - 1 - keep, in any order */
+    KVC_RULE_ROTATING,     /* the first `keep` and at least the newest capacity - keep, in any order */
     KVC_RULE_CHUNKED,      /* every token from a start on, which only a front trim moves */
     KVC_RULE_CHUNK_START,  /* where that is: a number */
+    KVC_RULE_COUNT,        /* how many tokens there are, evicted ones left out: a number */
     KVC_RULE_TRIMMED,      /* how many tokens the op before removed, as a trim says: a number */
     KVC_RULE_SEEN,         /* which of the returned tokens each new token may see */
     KVC_RULE_SEEN_WINDOW,  /* the same, when only the newest `window` are asked for */
     KVC_RULE_OPAQUE        /* the subject's own; only compared with itself */
 } kvc_view_rule;
-enum { KVC_VIEW_RULES = 24 };
+enum { KVC_VIEW_RULES = 25 };
 
 typedef enum kvc_dim {
     KVC_DIM_BATCH = 0,
@@ -129,6 +130,7 @@ typedef struct kvc_spec {
     unsigned params;          /* bit 1 << index in kvc_param_table */
     int32_t low[KVC_PARAMS];  /* smallest and largest value that is tried */
     int32_t high[KVC_PARAMS];
+    int32_t step[KVC_PARAMS]; /* only every so many values are tried; at least 1 */
     unsigned dtypes;          /* bit 1 << kvc_dtype */
     kvc_encoding values;      /* how tokens are written into inputs */
     int length;               /* reports a sequence length */

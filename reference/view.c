@@ -45,6 +45,8 @@ const kvc_view_kind *kvc_view_kind_of(kvc_view_rule rule)
         return &kvc_view_chunked;
     case KVC_RULE_CHUNK_START:
         return &kvc_view_chunk_start;
+    case KVC_RULE_COUNT:
+        return &kvc_view_count;
     case KVC_RULE_TRIMMED:
         return &kvc_view_trimmed;
     case KVC_RULE_SEEN:

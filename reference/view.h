@@ -74,6 +74,7 @@ extern const kvc_view_kind kvc_view_flag;
 extern const kvc_view_kind kvc_view_rotating;
 extern const kvc_view_kind kvc_view_chunked;
 extern const kvc_view_kind kvc_view_chunk_start;
+extern const kvc_view_kind kvc_view_count;
 extern const kvc_view_kind kvc_view_trimmed;
 extern const kvc_view_kind kvc_view_seen;
 extern const kvc_view_kind kvc_view_opaque;

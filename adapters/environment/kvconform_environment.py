@@ -15,6 +15,8 @@ of a subject has a virtual environment of its own; torch, which is large, lives 
     environments/torch-2.13.0/            torch and numpy
     environments/quantisers-torch-2.13.0/ what quantised caches need: optimum-quanto (which builds a C++ extension once), hqq
     environments/transformers-5.24.0/     transformers and what it depends on
+    environments/mlx-0.32.4/              mlx for processors, and what all versions of mlx-lm import beside it
+    environments/mlx-lm-0.32.2/           mlx-lm alone
     environments/NAME.lock                held while NAME is made, so that two processes do not collide
 
 Without quantisers an environment still serves all other caches. Why there are none stands in its file `without.json`; they are
@@ -65,6 +67,7 @@ OLDEST_PYTHON = (3, 10)
 VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,3}((a|b|rc)[0-9]{1,3})?(\.post[0-9]{1,3})?(\.dev[0-9]{1,6})?")
 
 TORCH = "2.13.0"
+MLX = "0.32.4"
 
 LOCK_SECONDS = 3600
 """Longer than any compiler takes for quanto's extension."""
@@ -113,6 +116,12 @@ def quantisers_recipe() -> Recipe:
     return Recipe(f"quantisers-torch-{TORCH}", ("--no-deps", *packages), (), "a few MB, once", torch_recipe())
 
 
+def mlx_recipe() -> Recipe:
+    """The packages that mlx-lm imports, so that its versions can be installed without dependencies and share one mlx."""
+    packages = ("numpy", "transformers==5.24.0", "sentencepiece", "protobuf", "pyyaml", "jinja2")
+    return Recipe(f"mlx-{MLX}", (f"mlx[cpu]=={MLX}", *packages), ("mlx.core", "numpy"), "about 200 MB, once")
+
+
 QUANTISERS_CHECK = """
 import json
 import torch
@@ -145,10 +154,13 @@ def recipe_of(subject: str, version: str) -> Recipe:
             torch_recipe(),
             quantisers_recipe(),
         )
+    if subject == "mlx-lm":
+        requirements = ("--no-deps", f"mlx-lm=={version}")
+        return Recipe(f"mlx-lm-{version}", requirements, ("mlx_lm.models.cache",), "less than 1 MB", mlx_recipe())
     raise Problem(USAGE, f"no such subject: {shown(subject)} (known: {', '.join(SUBJECTS)})")
 
 
-OLDEST_MINOR = {"transformers": (5, 12)}
+OLDEST_MINOR = {"transformers": (5, 12), "mlx-lm": (0, 28)}
 """Where `all-minor` begins."""
 
 SUBJECTS = tuple(OLDEST_MINOR)
@@ -171,7 +183,8 @@ def released_minors(subject: str, environments: Path) -> list[str]:
     """Asks the package index. Raises Problem."""
     if subject not in OLDEST_MINOR:
         raise Problem(USAGE, f"no such subject: {shown(subject)} (known: {', '.join(SUBJECTS)})")
-    python = interpreter(ensure(torch_recipe(), environments))
+    shared = mlx_recipe() if subject == "mlx-lm" else torch_recipe()
+    python = interpreter(ensure(shared, environments))
     command = [str(python), "-m", "pip", "index", "versions", *pip_arguments(), subject]
     status, output = call(command)
     listed = re.search(r"^Available versions: (.+)$", output, re.MULTILINE)
@@ -440,7 +453,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         description="Make the Python environment of one version of a subject and print its interpreter.",
         epilog="example: python3 kvconform_environment.py transformers 5.24.0",
     )
-    parser.add_argument("subject", help="transformers; or tools, page: what the project's own tests need")
+    parser.add_argument("subject", help="transformers, mlx-lm; or tools, page: what the project's own tests need")
     parser.add_argument("version", nargs="?", help="such as 5.24.0; or all-minor, to list versions")
     parser.add_argument("--cache", metavar="DIR", help="the cache folder (default: $KVCONFORM_CACHE, ~/.cache/kvconform)")
     given = parser.parse_args(arguments)

@@ -1,8 +1,8 @@
 /*
- * A ring of `capacity` tokens, the first `keep` of which are never evicted. Between calls it holds at least what the next token
- * may see beside itself, and at most what the last append needed: one token more, or all of that append. Which cell a token stands
- * in is the cache's own choice. While nothing can have been evicted a rollback must be done; later it may be refused, and must be
- * where what it needs is gone.
+ * A ring of `capacity` tokens, the first `keep` of which are never evicted. Between calls it holds at least its capacity, and at most
+ * what the last append of several tokens needed: what the first of them may see, and all of them. Which cell a token stands in is the
+ * cache's own choice. While nothing can have been evicted a rollback must be done; later it may be refused, and must be where what
+ * the next token may see beside itself is gone.
  */
 #include "reference/view.h"
 
@@ -17,7 +17,7 @@ static void appended(kvc_model *model, int slot)
     kvc_slot_state *state = &model->slot[slot];
 
     state->spare = kvc_larger(state->spare, model->length - model->appended - visible_before(model));
-    state->held = kvc_larger(state->held, model->length - visible_before(model));
+    state->held = kvc_larger(state->held, model->length - visible_before(model) - 1);
 }
 
 static kvc_verdict crop(const kvc_model *model, int slot, const kvc_expectation *asked,

@@ -248,7 +248,7 @@ Test(op, names) {
         cr_expect(kvc_op_parse_name(kvc_op_name((kvc_op_kind)i), &kind));
         cr_expect_eq((int)kind, i);
     }
-    cr_expect_not(kvc_op_parse_name("trim", &kind));
+    cr_expect_not(kvc_op_parse_name("crops", &kind));
 }
 
 Test(op, order) {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from kvconform_adapter.protocol import Channel, serve
+from kvconform_adapter.protocol import Channel, Subject, serve
 
 USAGE = """\
 usage: python -m kvconform_adapter SUBJECT
@@ -13,10 +13,28 @@ Drives the caches of SUBJECT for kvconform: requests on standard input, replies 
 
 subjects:
   transformers    the cache layers of Hugging Face transformers 5.12 and newer; needs transformers and torch
+  mlx-lm          the caches of mlx-lm 0.28.4 and newer; needs mlx-lm and mlx
 
 example:
   echo '{"id": 0, "request": "hello", "protocol": 1}' | python -m kvconform_adapter transformers
 """
+
+
+def transformers() -> Subject:
+    """The subject, which imports its library."""
+    from kvconform_adapter.transformers_subject import TransformersSubject  # noqa: PLC0415
+
+    return TransformersSubject()
+
+
+def mlx_lm() -> Subject:
+    """The subject, which imports its library."""
+    from kvconform_adapter.mlx_subject import MlxSubject  # noqa: PLC0415
+
+    return MlxSubject()
+
+
+SUBJECTS = {"transformers": transformers, "mlx-lm": mlx_lm}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,15 +43,13 @@ def main(arguments: list[str] | None = None) -> int:
     if words in (["--help"], ["-h"]):
         sys.stdout.write(USAGE)
         return 0
-    if words != ["transformers"]:
+    if len(words) != 1 or words[0] not in SUBJECTS:
         sys.stderr.write(USAGE)
         return 2
     # The protocol's own descriptors are taken out of the way first: whatever the subject prints while it is
     # imported must not land among the replies.
     channel = Channel.take_standard_streams()
-    from kvconform_adapter.transformers_subject import TransformersSubject  # noqa: PLC0415
-
-    serve(channel, TransformersSubject())
+    serve(channel, SUBJECTS[words[0]]())
     return 0
 
 

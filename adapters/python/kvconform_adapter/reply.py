@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable
 from ctypes import c_char
 from operator import attrgetter, methodcaller
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from kvconform_adapter.request import RequestError
 
@@ -30,14 +30,34 @@ address_of = methodcaller("data_ptr")
 version_of = attrgetter("_version")
 
 
-class Table:
+class Descriptions:
     """The descriptions (name, dtype, shape) that the replies of this process have sent so far."""
 
     def __init__(self) -> None:
-        self.definitions: dict[Any, Shown] = {}
-        self.same: dict[tuple[str, str, int], str] = {}
         self.texts: list[str] = []
         self.sent = 0
+
+    def fields(self) -> str:
+        """The fields `known` and `tensors` of a reply."""
+        return f'"known":{self.sent},"tensors":[{",".join(self.texts[self.sent :])}]'
+
+    def describe(self, name: str, word: str, shape: Iterable[int]) -> str:
+        """The index of a description that is not known yet."""
+        # Names are made of letters, digits, dots and underscores, and need no quoting.
+        self.texts.append(f'["{name}","{word}",[{",".join(map(str, shape))}]]')
+        return str(len(self.texts) - 1)
+
+
+Described = TypeVar("Described", bound=Descriptions)
+
+
+class Table(Descriptions):
+    """Those of torch tensors, and how their bytes are read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.definitions: dict[Any, Shown] = {}
+        self.same: dict[tuple[str, str, int], str] = {}
         self.readers: dict[int, Read] = {}
         self.packed: dict[Any, tuple[Any, Any]] = {}
         self.words: dict[Any, str] = {}
@@ -49,19 +69,13 @@ class Table:
                 kept.clear()
             self.sent = 0
 
-    def fields(self) -> str:
-        """The fields `known` and `tensors` of a reply."""
-        return f'"known":{self.sent},"tensors":[{",".join(self.texts[self.sent :])}]'
-
     def define(self, key: Any, tensor: Any) -> Shown:
         """The index of a description that is not known yet."""
         name, dtype, shape = key
         if not tensor.is_cpu:
             raise RequestError(f"{name} is a tensor on {tensor.device}, which the protocol cannot carry")
         word = self.words.get(dtype) or self.name_type(dtype, name)
-        shown = self.definitions[key] = (str(len(self.texts)), self.reader(tensor.nbytes))
-        # Names are made of letters, digits, dots and underscores, and need no quoting.
-        self.texts.append(f'["{name}","{word}",[{",".join(map(str, shape))}]]')
+        shown = self.definitions[key] = (self.describe(name, word, shape), self.reader(tensor.nbytes))
         return shown
 
     def show(self, name: str, tensor: Any) -> Shown:
@@ -116,10 +130,10 @@ class Table:
         return self.reader(elements * tensor.element_size())(tensor.data_ptr())
 
 
-class Reply:
+class Reply(Generic[Described]):
     """What one reply gathers beside the table."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Described) -> None:
         self.table = table
         self.errors: dict[tuple[str, str], int] = {}
         self.raw: list[bytes] = []
@@ -144,7 +158,7 @@ class Watch:
 
     __slots__ = ("addresses", "data", "indices", "marks", "names", "reply", "spans", "tensors", "versions")
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: Reply[Table]) -> None:
         self.reply = reply
         self.names: list[str] = []
         self.tensors: list[Any] = []

@@ -152,6 +152,7 @@ def is_rows(value: object) -> bool:
 KNOWN_OPS: dict[str, tuple[int, int]] = {
     "append": (0, TOKENS_MAX),
     "crop": (-(2**31), 2**31 - 1),
+    "trim": (-(2**31), 2**31 - 1),
     "repeat": (1, ROWS_MAX),
     "record": (0, 1),
 }
@@ -160,7 +161,9 @@ NO_NUMBER = (1, 0)
 """The bounds of all others: nothing lies between them."""
 
 
-BARE_OPS = frozenset({"reset", "offload", "prefetch", "initialize", "copy", "pickle"})
+BARE_OPS = frozenset(
+    {"reset", "offload", "prefetch", "initialize", "copy", "pickle", "trim_front", "save", "state", "quantize"}
+)
 """Ops without an argument."""
 
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import torch
 
+from kvconform_adapter.formula import fold
 from kvconform_adapter.request import Params, RequestError
-from kvconform_adapter.values import fold, values
+from kvconform_adapter.values import values
 
 FIRST_SALT = {"compressor": 1, "indexer": 4}
 """Salt of the buffered keys; that of their gates and of the entries follow."""

@@ -11,14 +11,11 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-ROOTS = frozenset({"CacheLayerMixin", "LinearAttentionCacheLayerMixin", "Cache"})
+from kvconform_adapter.class_statements import class_statements, grown
 
-CLASS = re.compile(rb"^class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?[ \t]*:", re.MULTILINE)
-"""A class statement at the top of a file, also one whose bases stand on several lines."""
+ROOTS = frozenset({"CacheLayerMixin", "LinearAttentionCacheLayerMixin", "Cache"})
 
 NAMED_CACHE = re.compile(r"\w(Cache|CacheLayer)$")
 NAMED_FOLDERS = ("generation", "models")
@@ -26,32 +23,6 @@ NAMED_FOLDERS = ("generation", "models")
 
 GENERATED_FROM = "modular_"
 """Files that `modeling_` files are generated from: they hold the same classes."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """A class statement: its name, the last parts of its bases' names, and the file below the package's folder."""
-
-    name: str
-    bases: frozenset[str]
-    file: str
-
-
-def class_statements(package: Path) -> Iterator[Found]:
-    """All class statements at the top of files."""
-    for folder, folders, files in os.walk(package):
-        folders.sort()
-        for file in sorted(files):
-            if not file.endswith(".py") or file.startswith(GENERATED_FROM):
-                continue
-            path = os.path.join(folder, file)
-            with open(path, "rb") as handle:
-                text = handle.read()
-            relative = os.path.relpath(path, package)
-            for statement in CLASS.finditer(text):
-                bases = (statement.group(2) or b"").decode("utf-8", "replace")
-                names = (base.split("[")[0].split(".")[-1].strip() for base in bases.split(",") if "=" not in base)
-                yield Found(statement.group(1).decode(), frozenset(names), relative)
 
 
 def registered_names(cache_utils: Path) -> set[str]:
@@ -70,12 +41,8 @@ def registered_names(cache_utils: Path) -> set[str]:
 
 def cache_classes(package: Path) -> list[str]:
     """The names of all cache classes of the transformers that lies in `package`, sorted."""
-    statements = list(class_statements(package))
-    known = set(ROOTS) | registered_names(package / "cache_utils.py")
-    size = 0
-    while size != len(known):
-        size = len(known)
-        known.update(found.name for found in statements if found.bases & known)
+    statements = list(class_statements(package, GENERATED_FROM))
+    known = grown(set(ROOTS) | registered_names(package / "cache_utils.py"), statements)
     names = {found.name for found in statements if found.name in known}
     names.update(
         found.name

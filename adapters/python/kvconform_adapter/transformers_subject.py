@@ -13,6 +13,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kvconform_adapter.formula import fold
 from kvconform_adapter.reply import Reply, Table, Watch
 from kvconform_adapter.request import ROWS_MAX, Op, Params, RequestError, RunRequest, ScriptRequest
 
@@ -27,7 +28,7 @@ PLANS_MAX = 32
 class Runner:
     """Runs sequences of one plan into one reply."""
 
-    def __init__(self, plan: Plan, params: Params, reply: Reply) -> None:
+    def __init__(self, plan: Plan, params: Params, reply: Reply[Table]) -> None:
         self.plan = plan
         self.params = params
         self.reply = reply
@@ -142,8 +143,6 @@ class Runner:
 
     def folded(self, session: Session, count: int, numbers: list[int] | None) -> tuple[int, ...]:
         """The fold numbers of all rows after the new tokens."""
-        from kvconform_adapter.values import fold  # noqa: PLC0415
-
         found = []
         for number in session.folds:
             for token in range(session.start, session.start + count):

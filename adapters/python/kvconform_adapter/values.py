@@ -13,7 +13,8 @@ from typing import Any
 
 import torch
 
-from kvconform_adapter.request import TOKENS_MAX, RequestError
+from kvconform_adapter.formula import AMPLITUDE, BLOCK, BLOCK_ROWS, ELEMENTS_MAX, KEEPING_COST, KEPT_ELEMENTS_MAX
+from kvconform_adapter.request import RequestError
 
 Tensor = Any
 """A torch.Tensor; torch is not typed strictly enough to say more."""
@@ -22,22 +23,10 @@ PLANES = 2
 """Rows of position ids for each token, as in models with a time and a place axis."""
 GARBAGE = 9
 """Stands between the elements of a strided input; no value of a formula is as large."""
-ELEMENTS_MAX = 1 << 26
-"""Most elements in one input."""
-KEPT_ELEMENTS_MAX = 1 << 22
-"""Elements that one table keeps before it forgets everything."""
 POOL_ELEMENTS_MAX = 1 << 23
 """Elements that all tables of a pool keep before all forget everything."""
 POOL_TABLES_MAX = 1024
 """Tables in a pool; plans keep theirs for as long as they live."""
-KEEPING_COST = 64
-"""Elements that keeping a tensor is counted as beside its own."""
-AMPLITUDE = 4
-"""Of values of two levels."""
-BLOCK = 256
-"""Tokens computed at once: slicing costs a twentieth of computing."""
-BLOCK_ROWS = 8
-"""Rows computed at once: batches up to these share their blocks."""
 
 
 @lru_cache(maxsize=64)
@@ -71,11 +60,6 @@ def levels(salt: int, tokens: Tensor, rows: Tensor, heads: Tensor, channels: int
     last = channel % 8 == 7
     bit = (said >> (7 * (channel // 8 % 4) + torch.where(last, 0, channel % 8))) & 1
     return 2 * AMPLITUDE * (bit ^ last.long() ^ (channel // 32 & 1)) - AMPLITUDE
-
-
-def fold(number: int, token: int) -> int:
-    """The fold number of a recurrent state after one more token."""
-    return (31 * number + token + 1) % TOKENS_MAX
 
 
 @lru_cache(maxsize=64)

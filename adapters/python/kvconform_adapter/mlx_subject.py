@@ -1,0 +1,330 @@
+"""Drives mlx-lm: performs the ops of a request and shows what the cache holds after each.
+
+mlx computes when it must. All arrays that one sequence shows are computed together at its end, which takes half the
+time; until then they are names of their own, so that what the cache writes later does not show in them.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import sys
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kvconform_adapter.formula import fold
+from kvconform_adapter.reply import Descriptions, Reply
+from kvconform_adapter.request import Op, Params, RequestError, RunRequest, ScriptRequest
+
+if TYPE_CHECKING:
+    from kvconform_adapter.mlx_calls import Leaf, Plan, Session
+    from kvconform_adapter.mlx_values import TablePool
+
+PLANS_MAX = 32
+TABLE_MAX = 1 << 14
+"""Descriptions kept from one reply to the next before all are sent anew."""
+WORDS = {"float32", "float16", "bfloat16", "float64", "int64"}
+
+
+class Table(Descriptions):
+    """The descriptions of mlx arrays."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.definitions: dict[Any, str] = {}
+
+    def tidy(self) -> None:
+        """Between two replies: begin anew when there is too much."""
+        if len(self.texts) > TABLE_MAX:
+            self.definitions.clear()
+            self.texts.clear()
+            self.sent = 0
+
+    def show(self, name: str, array: Any) -> str:
+        """The index of a description."""
+        shape = array.shape
+        key = (name, array.dtype, shape if isinstance(shape, tuple) else tuple(shape))
+        index = self.definitions.get(key)
+        if index is None:
+            word = str(array.dtype).removeprefix("mlx.core.")
+            if word not in WORDS:
+                raise RequestError(f"{name} is an array of type {word}, which the protocol cannot carry")
+            index = self.definitions[key] = self.describe(name, word, shape)
+        return index
+
+    def show_number(self, name: str) -> str:
+        """The index of the description of a tensor of one number."""
+        index = self.definitions.get(name)
+        if index is None:
+            index = self.definitions[name] = self.describe(name, "int64", (1,))
+        return index
+
+
+class Runner:
+    """Runs sequences of one plan into one reply."""
+
+    def __init__(self, plan: Plan, params: Params, reply: Reply[Table]) -> None:
+        self.plan = plan
+        self.params = params
+        self.reply = reply
+        self.watch = params.watch == 1
+        self.arrays: list[Any] = []
+        """What the steps of the sequence so far show, in order."""
+
+    def sequence(self, ops: list[Op], numbers: list[int] | None) -> str:
+        """All steps of one sequence, as JSON."""
+        import mlx.core as mx  # noqa: PLC0415
+
+        session = self.plan.open()
+        self.arrays = []
+        steps = [
+            self.append(session, argument, numbers) if name == "append" else self.other(session, name, argument)
+            for name, argument in ops
+        ]
+        mx.eval([array for array in self.arrays if not isinstance(array, int)])
+        self.reply.raw += [
+            array.to_bytes(8, "little", signed=True) if isinstance(array, int) else bytes(memoryview(array))
+            for array in self.arrays
+        ]
+        return f"[{','.join(steps)}]"
+
+    def append(self, session: Session, count: Any, numbers: list[int] | None) -> str:
+        """One append, cache after cache."""
+        from kvconform_adapter.mlx_calls import append, ask_mask, spread_mask  # noqa: PLC0415
+
+        plan = self.plan
+        error_index = -1
+        returned: list[tuple[str, Any]] = []
+        folds = self.folded(session, count, numbers) if plan.folds else ()
+        inputs = [self.inputs(session, leaf, count, numbers, folds) for leaf in plan.leaves]
+        session.trimmed = None
+        try:
+            masks = [
+                ask_mask(session.leaves[leaf.place], leaf, count, self.params.window)
+                if leaf.settings.mask and count
+                else None
+                for leaf in plan.leaves
+            ]
+            for leaf, given, mask in zip(plan.leaves, inputs, masks, strict=True):
+                result = append(session, leaf, given, count)
+                returned += [(f"{leaf.prefix}returned.{name}", array) for name, array in result]
+                if leaf.settings.mask and count and result[0][1] is not None:
+                    seen = spread_mask(mask, session.rows, count, result[0][1].shape[2])
+                    returned.append((f"{leaf.prefix}returned.mask", seen))
+        except MemoryError:
+            raise
+        except Exception as error:
+            error_index = self.reply.error(error)
+            returned = []
+        else:
+            if plan.folds:
+                session.folds = list(folds)
+        session.start += count
+        session.appends += 1
+        return self.observe(session, ",".join(["null"] * len(plan.leaves)), "null", returned, error_index)
+
+    def inputs(
+        self, session: Session, leaf: Leaf, count: int, numbers: list[int] | None, folds: tuple[int, ...]
+    ) -> list[Any]:
+        """What one cache is fed."""
+        start, rows = session.start, session.rows
+        if leaf.variant.states:
+            given = [table.take_state(folds) for table in leaf.tables]
+            names = [f"states.{place}" for place in range(len(given))]
+        else:
+            names = ["keys", "values"]
+            if numbers is None:
+                given = [table.take(start, count, rows) for table in leaf.tables]
+            else:
+                given = [table.take_numbers(numbers[start : start + count], rows) for table in leaf.tables]
+        if self.watch:
+            session.inputs += [
+                (f"input.{session.appends}.{leaf.prefix}{name}", array, leaf.settings.shift)
+                for name, array in zip(names, given, strict=True)
+            ]
+        return given
+
+    def folded(self, session: Session, count: int, numbers: list[int] | None) -> tuple[int, ...]:
+        """The fold numbers of all rows after the new tokens."""
+        found = []
+        for before in session.folds:
+            now = before
+            for token in range(session.start, session.start + count):
+                now = fold(now, token if numbers is None else numbers[token])
+            found.append(now)
+        return tuple(found)
+
+    def other(self, session: Session, name: str, argument: Any) -> str:
+        """One op that is no append."""
+        from kvconform_adapter.mlx_calls import trim  # noqa: PLC0415
+
+        claim = "null"
+        error_index = -1
+        session.trimmed = None
+        try:
+            if name == "trim":
+                claim = "1" if self.plan.claim(session) else "0"
+                trim(self.plan, session, argument)
+            elif name in self.plan.ops:
+                self.plan.ops[name](session)
+            else:
+                raise RequestError(f'the caches of mlx-lm have no op "{name}"')
+        except (MemoryError, RequestError):
+            raise
+        except Exception as error:
+            error_index = self.reply.error(error)
+        return self.observe(session, "", claim, [], error_index)
+
+    def observe(
+        self, session: Session, masks: str, claim: str, returned: list[tuple[str, Any]], error_index: int
+    ) -> str:
+        """One step, as JSON; its raw bytes are read at the end of the sequence."""
+        from kvconform_adapter.mlx_calls import stored  # noqa: PLC0415
+
+        held: list[tuple[str, Any]] = []
+        lengths = []
+        for leaf, cache in zip(self.plan.leaves, session.leaves, strict=True):
+            lengths.append("null" if leaf.variant.states else str(int(cache.offset)))
+            try:
+                held += [(leaf.prefix + name, array) for name, array in stored(cache, leaf)]
+            except MemoryError:
+                raise
+            except Exception as error:
+                error_index = self.reply.error(error, "reading it") if error_index < 0 else error_index
+        if session.trimmed is not None:
+            held += [(f"{leaf.prefix}trimmed", session.trimmed) for leaf in self.plan.leaves if not leaf.variant.states]
+        held += returned
+        if session.original is not None:
+            held += self.original(session.original)
+        if self.watch:
+            held += [(name, array - shift if shift else array[...]) for name, array, shift in session.inputs]
+        entries = []
+        table = self.reply.table
+        for name, array in held:
+            if array is None:
+                continue
+            entries.append(table.show_number(name) if isinstance(array, int) else table.show(name, array))
+            self.arrays.append(array)
+        outcome = 0 if error_index < 0 else 1
+        return f"[{outcome},[{','.join(lengths)}],[{masks}],[],{claim},[{','.join(entries)}],{error_index}]"
+
+    def original(self, original: Session) -> list[tuple[str, Any]]:
+        """The cache that was copied, as it is now."""
+        import mlx.core as mx  # noqa: PLC0415
+
+        from kvconform_adapter.mlx_calls import stored  # noqa: PLC0415
+
+        held: list[tuple[str, Any]] = []
+        lengths = []
+        for leaf, cache in zip(self.plan.leaves, original.leaves, strict=True):
+            lengths.append(-1 if leaf.variant.states else int(cache.offset))
+            held += [(f"original.{leaf.prefix}{name}", array) for name, array in stored(cache, leaf)]
+        return [*held, ("original.length", mx.array(lengths, dtype=mx.int64))]
+
+
+class MlxSubject:
+    """The subject `mlx-lm`. Importing it can fail; that is said in the reply to the first request."""
+
+    def __init__(self) -> None:
+        self.plans: OrderedDict[tuple[str, Params], Plan] = OrderedDict()
+        self.problem = ""
+        self.version = ""
+        self.variants: list[str] = []
+        self.locations: dict[str, dict[str, str | int]] = {}
+        self.table = Table()
+        self.pool: TablePool | None = None
+        try:
+            self.load()
+        except MemoryError:
+            raise
+        except Exception as error:
+            self.problem = (
+                f"cannot import mlx-lm in {sys.executable}: {type(error).__name__}: {str(error)[:300]}; "
+                "install it there with: python -m pip install mlx-lm 'mlx[cpu]'"
+            )
+
+    def load(self) -> None:
+        """Import the subject; everything runs on the processor."""
+        import mlx.core as mx  # noqa: PLC0415
+
+        mx.set_default_device(mx.cpu)
+        from kvconform_adapter.mlx_caches import VARIANTS, available_variants, class_locations  # noqa: PLC0415
+        from kvconform_adapter.mlx_calls import LISTS  # noqa: PLC0415
+        from kvconform_adapter.mlx_values import TablePool  # noqa: PLC0415
+
+        self.version = importlib.metadata.version("mlx-lm")
+        self.pool = TablePool()
+        self.variants = [*available_variants(), *LISTS]
+        owners = {name: VARIANTS[name].owner if name in VARIANTS else LISTS[name] for name in self.variants}
+        self.locations = class_locations(owners)
+
+    def check(self) -> None:
+        """Raise RequestError when the subject cannot be used."""
+        if self.problem:
+            raise RequestError(self.problem)
+
+    def hello(self) -> dict[str, Any]:
+        """Who the subject is and what it has."""
+        self.check()
+        return {
+            "subject": "mlx-lm",
+            "version": self.version,
+            "environment": {
+                "python": platform.python_version(),
+                "mlx": importlib.metadata.version("mlx"),
+                "platform": f"{platform.system()}-{platform.machine()}",
+            },
+            "variants": self.variants,
+            "locations": self.locations,
+            "offers": ["classes"],
+        }
+
+    def classes(self) -> list[str]:
+        """All cache classes of the installation, driven or not."""
+        self.check()
+        from kvconform_adapter.mlx_caches import load_caches  # noqa: PLC0415
+        from kvconform_adapter.mlx_classes import cache_classes  # noqa: PLC0415
+
+        return cache_classes(Path(load_caches().__file__).parent.parent)
+
+    def plan(self, variant: str, params: Params) -> Plan:
+        """The plan for a variant and its parameters, made once."""
+        self.check()
+        if variant not in self.variants or self.pool is None:
+            raise RequestError(f'field "variant": mlx-lm {self.version} has no cache "{variant[:63]}"')
+        key = (variant, params)
+        plan = self.plans.get(key)
+        if plan is None:
+            from kvconform_adapter.mlx_calls import PlanMaker  # noqa: PLC0415
+
+            plan = self.plans[key] = PlanMaker(params, self.pool).make(variant)
+            if len(self.plans) > PLANS_MAX:
+                self.plans.popitem(last=False)
+        else:
+            self.plans.move_to_end(key)
+        return plan
+
+    def run(self, request: RunRequest) -> tuple[str, list[bytes]]:
+        """Perform all sequences of a request."""
+        plan = self.plan(request.variant, request.params)
+        self.table.tidy()
+        reply = Reply(self.table)
+        runner = Runner(plan, request.params, reply)
+        results = [
+            runner.sequence(ops, numbers) for ops, numbers in zip(request.sequences, request.numbers, strict=True)
+        ]
+        return reply.body(results), reply.raw
+
+    def sent(self) -> None:
+        """What the last reply described need not be described again."""
+        self.table.sent = len(self.table.texts)
+
+    def script(self, request: ScriptRequest) -> str:
+        """The stand-alone program for one case."""
+        self.check()
+        if request.variant not in self.variants:
+            raise RequestError(f'field "variant": mlx-lm {self.version} has no cache "{request.variant}"')
+        from kvconform_adapter.mlx_script import write_script  # noqa: PLC0415
+
+        return write_script(request, self.version)
