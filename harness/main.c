@@ -60,6 +60,8 @@ static int run_verb(const kvc_options *options, int argc, char **argv)
     /* Needs nothing but the results. */
     if (options->verb == KVC_VERB_REPORT)
         return kvc_command_report(&session);
+    if (options->verb == KVC_VERB_DIFF)
+        return kvc_command_diff(&session);
     if (!kvc_data_find(data, sizeof data, &error)) {
         kvc_complain(error.text);
         return KVC_EXIT_USAGE;
@@ -88,6 +90,7 @@ static int run_verb(const kvc_options *options, int argc, char **argv)
         status = kvc_command_list(&session);
         break;
     case KVC_VERB_REPORT:
+    case KVC_VERB_DIFF:
     case KVC_VERB_HELP:
     case KVC_VERB_VERSION:
     default:

@@ -18,6 +18,7 @@ static const char help_text[] =
     "       kvconform replay CASE.json|DIR... [OPTION...]\n"
     "                                                run single cases again, or all in a folder\n"
     "       kvconform report RESULT.json... -o DIR   merge results, and write reports of them\n"
+    "       kvconform diff OLD.json NEW.json         what is new, fixed, changed or still there\n"
     "       kvconform smoke TARGET                   judge an adapter before its subject\n"
     "       kvconform list targets|variants|laws|contracts|faults\n"
     "       kvconform --help | --version\n"
@@ -41,6 +42,7 @@ static const char help_text[] =
     "                          minimal cases with their scripts\n"
     "  -o DIR                  matrix, report: the same of all results together, with merged.json\n"
     "  --json FILE             write the result, - for standard output\n"
+    "  --markdown FILE         diff: write it for a comment on a pull request, - for standard output\n"
     "  --python PATH           run the subject in this interpreter, with the version or checkout it has\n"
     "  --contract ID           judge by this contract instead of the version's own\n"
     "  --variant PATTERN       variants of an exec: or plugin: target\n"
@@ -53,6 +55,7 @@ static const char help_text[] =
     "\n"
     "Exit status\n"
     "  0 all conform   1 findings   2 bad usage or bad input   3 a subject could not be run   4 internal error\n"
+    "  diff: 1 something is new, 3 nothing is new but not all was run again\n"
     "  130 interrupted: what was found until then is reported\n"
     "\n"
     "Examples\n"
@@ -63,6 +66,7 @@ static const char help_text[] =
     "  kvconform run mlx-lm@0.32.2:KVCache\n"
     "  kvconform replay out/cases --target transformers@5.14.1\n"
     "  kvconform report old/result.json new/result.json -o both\n"
+    "  kvconform diff old/result.json new/result.json --markdown comment.md\n"
     "  kvconform run plugin:./my_cache.so\n"
     "  kvconform run exec:./my_adapter --variant 'MyCache*'\n"
     "\n"
@@ -161,6 +165,8 @@ static int set_option(const char *name, const char *value, kvc_options *options,
         options->report = value;
     else if (strcmp(name, "--json") == 0)
         options->json = value;
+    else if (strcmp(name, "--markdown") == 0)
+        options->markdown = value;
     else if (strcmp(name, "--versions") == 0)
         options->versions = value;
     else if (strcmp(name, "--python") == 0)
@@ -181,7 +187,7 @@ static int read_verb(const char *word, kvc_options *options, kvc_error *error)
     static const struct {
         const char *word;
         kvc_verb verb;
-    } verbs[] = {{"run", KVC_VERB_RUN},       {"matrix", KVC_VERB_MATRIX}, {"replay", KVC_VERB_REPLAY}, {"report", KVC_VERB_REPORT}, {"smoke", KVC_VERB_SMOKE},
+    } verbs[] = {{"run", KVC_VERB_RUN},       {"matrix", KVC_VERB_MATRIX}, {"replay", KVC_VERB_REPLAY}, {"report", KVC_VERB_REPORT}, {"diff", KVC_VERB_DIFF}, {"smoke", KVC_VERB_SMOKE},
                  {"list", KVC_VERB_LIST},     {"help", KVC_VERB_HELP},     {"--help", KVC_VERB_HELP},
                  {"-h", KVC_VERB_HELP},       {"--version", KVC_VERB_VERSION}};
 
@@ -191,7 +197,7 @@ static int read_verb(const char *word, kvc_options *options, kvc_error *error)
             return 1;
         }
     }
-    kvc_error_set(error, "\"%.60s\": expected run, matrix, replay, report, smoke or list; kvconform --help has examples", word);
+    kvc_error_set(error, "\"%.60s\": expected run, matrix, replay, report, diff, smoke or list; kvconform --help has examples", word);
     return 0;
 }
 
@@ -258,6 +264,10 @@ static int check_words(const kvc_options *options, kvc_error *error)
         else if (options->report == NULL)
             kvc_error_set(error, "report: expected -o DIR, the folder to write to");
         return options->words > 0 && options->report != NULL;
+    case KVC_VERB_DIFF:
+        if (options->words != 2)
+            kvc_error_set(error, "diff: expected two results, the old one and the new one");
+        return options->words == 2;
     case KVC_VERB_SMOKE:
         if (options->words != 1)
             kvc_error_set(error, "smoke: expected one target, such as exec:./my_adapter");
@@ -282,7 +292,7 @@ int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *er
     options->sequences = KVC_BUDGET_STANDARD;
     options->jobs = processors < 1 ? 1 : processors > JOBS_STANDARD_MAX ? JOBS_STANDARD_MAX : (int)processors;
     if (argc < 2) {
-        kvc_error_set(error, "expected run, matrix, replay, report, smoke or list; kvconform --help has examples");
+        kvc_error_set(error, "expected run, matrix, replay, report, diff, smoke or list; kvconform --help has examples");
         return 0;
     }
     options->word = calloc((size_t)argc, sizeof *options->word);

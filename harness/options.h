@@ -20,7 +20,7 @@ enum {
 
 enum { KVC_BUDGET_STANDARD = 10000 };
 
-typedef enum kvc_verb { KVC_VERB_RUN = 0, KVC_VERB_MATRIX, KVC_VERB_REPLAY, KVC_VERB_REPORT, KVC_VERB_SMOKE, KVC_VERB_LIST, KVC_VERB_HELP, KVC_VERB_VERSION } kvc_verb;
+typedef enum kvc_verb { KVC_VERB_RUN = 0, KVC_VERB_MATRIX, KVC_VERB_REPLAY, KVC_VERB_REPORT, KVC_VERB_DIFF, KVC_VERB_SMOKE, KVC_VERB_LIST, KVC_VERB_HELP, KVC_VERB_VERSION } kvc_verb;
 
 /* Points into argv; owns only the list of words. */
 typedef struct kvc_options {
@@ -33,6 +33,7 @@ typedef struct kvc_options {
     const char *target;  /* replay: run the cases on this one */
     const char *report;  /* folder */
     const char *json;    /* file or "-" */
+    const char *markdown; /* diff: file or "-" */
     const char *versions; /* matrix: a list */
     uint64_t seed;
     uint64_t sequences;    /* per variant */

@@ -161,7 +161,7 @@ same 'exit status'
 sed -n '/^Examples/,/^$/s/^  //p' help >first
 section EXAMPLES | sed '/^\./d' >second
 same examples
-sed -n 's/.* kvconform \([a-z][a-z]*\) .*/\1/p' help | grep -xE 'run|matrix|replay|report|smoke|list' | sort -u >first
+sed -n '/^usage/,/^$/s/^[a-z: ]* kvconform \([a-z][a-z]*\) .*/\1/p' help | sort -u >first
 section COMMANDS | sed -n 's/^\.B \([a-z]*\)$/\1/p' | sort >second
 same commands
 for name in $(sed -n 's/^Environment: //p' help | tr -d ',' | tr ' ' '\n' | grep -E '^[A-Z_]+$'); do
