@@ -488,9 +488,7 @@ kvc_crew_result kvc_explore(const kvc_bench *bench, kvc_generator *generator, co
         out->interrupted = result == KVC_CREW_STOPPED;
         qsort(out->finding, (size_t)out->findings, sizeof out->finding[0], compare_findings);
     }
-    out->exhaustive = kvc_generator_exhaustive(generator);
-    if (out->exhaustive > out->sequences)
-        out->exhaustive = out->sequences;
+    out->exhaustive = kvc_generator_exhaustive(generator, out->sequences);
     out->exhaustive_size = kvc_generator_complete_size(generator, out->sequences);
     out->milliseconds = kvc_now_ms() - start;
     if (self != NULL)

@@ -9,11 +9,14 @@
 #include "harness/random.h"
 
 enum { RANDOM_OPS_MAX = 20, TRIES = 6, SMALL_LENGTH = 3, TOKENS_IN_SEQUENCE_MAX = 400 };
+/* So many sequences of a stage stand between two random blocks: a small budget is shared, whatever it is. */
+enum { BETWEEN_RANDOM = 3 * KVC_BLOCK };
 
-/* All sequences of one length, for one choice of parts and layers. */
+/* All sequences of one length, for one choice of parts and layers, and the random blocks between them. */
 typedef struct stage {
     uint64_t start;
-    uint64_t count;
+    uint64_t count; /* of its own sequences */
+    uint64_t size;  /* with the random ones */
     int combination;
     int length;
     int letters; /* of the alphabet that are used */
@@ -30,7 +33,7 @@ struct kvc_generator {
     kvc_alphabet alphabet; /* of the first combination */
     int stages;
     stage stage[KVC_STAGES_MAX];
-    uint64_t exhaustive;
+    uint64_t tail; /* first sequence behind all stages */
     kvc_plan plan;
     uint64_t plan_block; /* first index of the block of `plan`, UINT64_MAX for none */
     kvc_alphabet block_alphabet;
@@ -66,14 +69,15 @@ static int add_stages(kvc_generator *generator, kvc_error *error)
                                plan, error))
                 return 0;
             kvc_alphabet_make(plan, &alphabet);
-            next->start = generator->exhaustive;
+            next->start = generator->tail;
             next->combination = at;
             next->length = length;
             next->letters = letters_of(&alphabet, length, at);
             next->count = 1;
             for (int letter = 0; letter < length; letter++)
                 next->count *= (uint64_t)next->letters;
-            generator->exhaustive += next->count;
+            next->size = next->count + (next->count - 1) / BETWEEN_RANDOM * KVC_BLOCK;
+            generator->tail += next->size;
             generator->stages++;
         }
     }
@@ -119,9 +123,32 @@ void kvc_generator_close(kvc_generator *generator)
     free(generator);
 }
 
-uint64_t kvc_generator_exhaustive(const kvc_generator *generator)
+uint64_t kvc_generator_tail(const kvc_generator *generator)
 {
-    return generator->exhaustive;
+    return generator->tail;
+}
+
+/* How many of the first `size` sequences of a stage, with the random ones, are its own, and whether the next one is. */
+static uint64_t own_of(uint64_t size, int *own)
+{
+    uint64_t group = size / (BETWEEN_RANDOM + KVC_BLOCK);
+    uint64_t within = size % (BETWEEN_RANDOM + KVC_BLOCK);
+
+    *own = within < BETWEEN_RANDOM;
+    return group * BETWEEN_RANDOM + (within < BETWEEN_RANDOM ? within : BETWEEN_RANDOM);
+}
+
+uint64_t kvc_generator_exhaustive(const kvc_generator *generator, uint64_t count)
+{
+    uint64_t found = 0;
+    int own;
+
+    for (int at = 0; at < generator->stages && generator->stage[at].start < count; at++) {
+        const stage *here = &generator->stage[at];
+        uint64_t size = count - here->start;
+        found += size < here->size ? own_of(size, &own) : here->count;
+    }
+    return found;
 }
 
 int kvc_generator_complete_size(const kvc_generator *generator, uint64_t count)
@@ -130,7 +157,7 @@ int kvc_generator_complete_size(const kvc_generator *generator, uint64_t count)
 
     for (int at = 0; at < generator->stages; at++) {
         if (generator->stage[at].combination == 0 &&
-            generator->stage[at].start + generator->stage[at].count <= count)
+            generator->stage[at].start + generator->stage[at].size <= count)
             size = generator->stage[at].length;
     }
     return size;
@@ -146,19 +173,25 @@ int kvc_generator_alphabet(const kvc_generator *generator, char text[KVC_LETTERS
     return generator->alphabet.count;
 }
 
+/* Where a sequence stands: in a stage or between two pieces of it, or behind all (NULL). */
 static const stage *find_stage(const kvc_generator *generator, uint64_t index)
 {
     for (int at = 0; at < generator->stages; at++) {
-        if (index < generator->stage[at].start + generator->stage[at].count)
+        if (index < generator->stage[at].start + generator->stage[at].size)
             return &generator->stage[at];
     }
     return NULL;
 }
 
-/* Index of a random sequence within the random stage. */
-static uint64_t random_index(const kvc_generator *generator, uint64_t index)
+/* The stage whose own sequence this is, with its number there; NULL for a random one. */
+static const stage *own_stage(const kvc_generator *generator, uint64_t index, uint64_t *number)
 {
-    return index - generator->exhaustive;
+    const stage *found = find_stage(generator, index);
+    int own = 0;
+
+    if (found != NULL)
+        *number = own_of(index - found->start, &own);
+    return own ? found : NULL;
 }
 
 uint64_t kvc_generator_round_end(const kvc_generator *generator, uint64_t index)
@@ -166,19 +199,20 @@ uint64_t kvc_generator_round_end(const kvc_generator *generator, uint64_t index)
     const stage *found = find_stage(generator, index);
 
     if (found == NULL)
-        return generator->exhaustive + (random_index(generator, index) / KVC_ROUND + 1) * KVC_ROUND;
+        return generator->tail + ((index - generator->tail) / KVC_ROUND + 1) * KVC_ROUND;
     /* All stages of one length make a round. */
     for (const stage *next = found; next < generator->stage + generator->stages; next++) {
         if (next->length != found->length)
             return next->start;
     }
-    return generator->exhaustive;
+    return generator->tail;
 }
 
+/* Pieces between random blocks are whole blocks, and so are these. */
 static uint64_t block_start(const kvc_generator *generator, uint64_t index)
 {
     const stage *found = find_stage(generator, index);
-    uint64_t base = found != NULL ? found->start : generator->exhaustive;
+    uint64_t base = found != NULL ? found->start : generator->tail;
 
     return base + (index - base) / KVC_BLOCK * KVC_BLOCK;
 }
@@ -188,13 +222,14 @@ uint64_t kvc_generator_block_end(const kvc_generator *generator, uint64_t index)
     const stage *found = find_stage(generator, index);
     uint64_t end = block_start(generator, index) + KVC_BLOCK;
 
-    return found != NULL && end > found->start + found->count ? found->start + found->count : end;
+    return found != NULL && end > found->start + found->size ? found->start + found->size : end;
 }
 
 const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc_error *error)
 {
     uint64_t block = block_start(generator, index);
-    const stage *found = find_stage(generator, index);
+    uint64_t number = 0;
+    const stage *found = own_stage(generator, index, &number);
     kvc_params params;
 
     if (block == generator->plan_block)
@@ -245,11 +280,10 @@ static int take(kvc_generator *generator, const kvc_op *op, const kvc_exclusions
     return 1;
 }
 
-static int make_exhaustive(kvc_generator *generator, const stage *found, uint64_t index,
+/* `rest` is the number of the sequence in its stage. */
+static int make_exhaustive(kvc_generator *generator, const stage *found, uint64_t rest,
                            const kvc_exclusions *exclusions, kvc_sequence *out, kvc_coverage *coverage)
 {
-    uint64_t rest = index - found->start;
-
     for (int at = 0; at < found->length; at++) {
         kvc_op op;
         kvc_letter letter = generator->block_alphabet.letter[rest % (uint64_t)found->letters];
@@ -459,7 +493,8 @@ int kvc_generator_sequence(kvc_generator *generator, uint64_t index, const kvc_e
                            kvc_sequence *out, kvc_coverage *coverage, kvc_error *error)
 {
     const kvc_plan *plan = kvc_generator_plan(generator, index, error);
-    const stage *found = find_stage(generator, index);
+    uint64_t number = 0;
+    const stage *found = own_stage(generator, index, &number);
     int good;
 
     out->count = 0;
@@ -467,7 +502,7 @@ int kvc_generator_sequence(kvc_generator *generator, uint64_t index, const kvc_e
         return 0;
     kvc_model_start(&generator->model, plan, NULL);
     if (found != NULL)
-        good = make_exhaustive(generator, found, index, exclusions, out, coverage);
+        good = make_exhaustive(generator, found, number, exclusions, out, coverage);
     else if (generator->profile == KVC_ASSISTED)
         good = make_assisted(generator, index, exclusions, out, coverage);
     else

@@ -1,5 +1,6 @@
 /*
- * The generator: sequence number i of a variant, first all short ones in order of size, then random ones.
+ * The generator: sequence number i of a variant. All short ones come in order of size; among those of three ops and more every
+ * fourth block is a random one, and what follows them is random.
  *
  * It works with the reference model alone and never asks a subject. Sequence i is the same for the same seed, whatever the
  * number of workers. Sequences come in blocks that share their parameters.
@@ -47,8 +48,10 @@ kvc_generator *kvc_generator_open(const kvc_catalogue *catalogue, const kvc_cont
                                   kvc_profile profile, kvc_error *error);
 void kvc_generator_close(kvc_generator *generator);
 
-/* Number of sequences in the exhaustive stage (0 in the assisted profile). */
-uint64_t kvc_generator_exhaustive(const kvc_generator *generator);
+/* How many of the first `count` sequences are of the exhaustive stage (none in the assisted profile). */
+uint64_t kvc_generator_exhaustive(const kvc_generator *generator, uint64_t count);
+/* First sequence behind the exhaustive stage: all from there on are random (0 in the assisted profile). */
+uint64_t kvc_generator_tail(const kvc_generator *generator);
 /* Longest length of which all sequences are among the first `count`. */
 int kvc_generator_complete_size(const kvc_generator *generator, uint64_t count);
 /* The letters of the alphabet as text; returns how many there are. */

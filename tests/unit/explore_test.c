@@ -89,7 +89,7 @@ static void explore(scene *s, const char *variant, uint64_t sequences) {
     kvc_explore_options options = {.sequences = sequences};
     choose(s, variant, 1);
     if (sequences == 0) {
-        sequences = options.sequences = kvc_generator_exhaustive(s->generator) + 4096;
+        sequences = options.sequences = kvc_generator_tail(s->generator) + 4096;
     }
     cr_assert_eq((int)kvc_explore(&s->bench, s->generator, &options, &s->out, &s->error), KVC_CREW_DONE, "%s: %s", variant,
                  s->error.text);

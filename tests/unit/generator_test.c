@@ -68,6 +68,10 @@ static void write_down(kvc_generator *generator, uint64_t index, int with_params
 
 enum { TEXT = 2048, SAMPLE = 3000 };
 
+static int is_exhaustive(const kvc_generator *generator, uint64_t index) {
+    return kvc_generator_exhaustive(generator, index + 1) > kvc_generator_exhaustive(generator, index);
+}
+
 /* Two generators agree on every sequence, whatever order and pieces they are asked in. */
 Test(generator, the_same_everywhere) {
     static const char *const variants[] = {"full", "window", "layers", "fixed_window"};
@@ -78,8 +82,8 @@ Test(generator, the_same_everywhere) {
             char b[TEXT];
             begin(&s, variants[variant], 7, (kvc_profile)profile);
             kvc_generator *other = open_generator(&s, variants[variant], 7, (kvc_profile)profile);
-            uint64_t base = kvc_generator_exhaustive(s.generator);
-            cr_expect_eq(base, kvc_generator_exhaustive(other));
+            uint64_t base = kvc_generator_tail(s.generator);
+            cr_expect_eq(base, kvc_generator_tail(other));
             for (uint64_t step = 0; step < SAMPLE; step++) {
                 /* Backwards, forwards, and in leaps over block and stage borders. */
                 uint64_t index = step % 3 == 0 ? base + SAMPLE - step : step % 3 == 1 ? step : step * 7919 % (base + SAMPLE);
@@ -103,7 +107,7 @@ Test(generator, another_seed_is_another_run) {
     int same = 0;
     begin(&s, "window", 1, KVC_HOSTILE);
     kvc_generator *other = open_generator(&s, "window", 2, KVC_HOSTILE);
-    uint64_t base = kvc_generator_exhaustive(s.generator);
+    uint64_t base = kvc_generator_tail(s.generator);
     for (uint64_t index = 0; index < 1000; index++) {
         write_down(s.generator, base + index, 1, a, sizeof a);
         write_down(other, base + index, 1, b, sizeof b);
@@ -112,6 +116,9 @@ Test(generator, another_seed_is_another_run) {
     cr_expect_lt(same, 50);
     /* The exhaustive stage does not depend on it. */
     for (uint64_t index = 0; index < base; index += 3) {
+        if (!is_exhaustive(s.generator, index)) {
+            continue;
+        }
         write_down(s.generator, index, 1, a, sizeof a);
         write_down(other, index, 1, b, sizeof b);
         cr_assert_str_eq(a, b);
@@ -126,7 +133,7 @@ Test(generator, valid) {
         for (int profile = KVC_HOSTILE; profile <= KVC_ASSISTED; profile++) {
             scene s;
             begin(&s, builtin_variants[variant], 3, (kvc_profile)profile);
-            uint64_t base = kvc_generator_exhaustive(s.generator);
+            uint64_t base = kvc_generator_tail(s.generator);
             for (uint64_t step = 0; step < 2000; step++) {
                 uint64_t index = step < 1000 ? step * 37 % (base + 1) : base + step;
                 kvc_sequence sequence;
@@ -156,7 +163,7 @@ Test(generator, parameters) {
             low[at] = INT32_MAX;
             high[at] = INT32_MIN;
         }
-        uint64_t base = kvc_generator_exhaustive(s.generator);
+        uint64_t base = kvc_generator_tail(s.generator);
         for (uint64_t index = 0; index < base + (uint64_t)300 * KVC_BLOCK; index = kvc_generator_block_end(s.generator, index)) {
             kvc_error error = {""};
             const kvc_plan *plan = kvc_generator_plan(s.generator, index, &error);
@@ -197,7 +204,7 @@ Test(generator, parameters) {
 Test(generator, blocks_and_rounds) {
     scene s;
     begin(&s, "layers", 1, KVC_HOSTILE);
-    uint64_t base = kvc_generator_exhaustive(s.generator);
+    uint64_t base = kvc_generator_tail(s.generator);
     uint64_t rounds = 0;
     for (uint64_t index = 0; index < base + 10000;) {
         uint64_t block = kvc_generator_block_end(s.generator, index);
@@ -269,7 +276,7 @@ Test(generator, exhaustive) {
         char words[KVC_LETTERS_MAX][48];
         kvc_error error = {""};
         begin(&s, variants[variant], 1, KVC_HOSTILE);
-        uint64_t all = kvc_generator_exhaustive(s.generator);
+        uint64_t all = kvc_generator_exhaustive(s.generator, UINT64_MAX);
         char **texts = calloc((size_t)all, sizeof *texts);
         uint64_t distinct = 0;
         cr_assert_not_null(texts);
@@ -277,15 +284,21 @@ Test(generator, exhaustive) {
         cr_expect_eq(kvc_generator_alphabet(s.generator, words), alphabet.count);
         cr_expect_leq(alphabet.count, KVC_ALPHABET_MAX);
         cr_expect_geq(alphabet.count, 6);
-        for (uint64_t index = 0; index < all; index++) {
+        uint64_t own = 0;
+        for (uint64_t index = 0; index < kvc_generator_tail(s.generator); index++) {
             char text[TEXT];
+            if (!is_exhaustive(s.generator, index)) {
+                continue;
+            }
             write_down(s.generator, index, 0, text, sizeof text);
-            texts[index] = malloc(strlen(text) + 1);
-            cr_assert_not_null(texts[index]);
-            memcpy(texts[index], text, strlen(text) + 1);
+            texts[own] = malloc(strlen(text) + 1);
+            cr_assert_not_null(texts[own]);
+            memcpy(texts[own++], text, strlen(text) + 1);
         }
+        cr_assert_eq(own, all);
         /* Complete up to a length at the end of its stage, and not before. */
         uint64_t border = 0;
+        uint64_t counted = 0;
         cr_expect_eq(kvc_generator_complete_size(s.generator, 0), 0);
         for (int length = 1; length <= KVC_EXHAUSTIVE_MAX; length++) {
             uint64_t letters = (uint64_t)(length < KVC_EXHAUSTIVE_MAX ? alphabet.count : alphabet.in_long);
@@ -293,12 +306,16 @@ Test(generator, exhaustive) {
             for (int letter = 0; letter < length; letter++) {
                 power *= letters;
             }
-            border += power;
+            uint64_t start = border;
+            counted += power;
+            border = kvc_generator_round_end(s.generator, start);
+            cr_expect_eq(border - start, power + (power - 1) / (3 * KVC_BLOCK) * KVC_BLOCK, "every fourth block is random");
+            cr_expect_eq(kvc_generator_exhaustive(s.generator, border), counted);
             cr_expect_eq(kvc_generator_complete_size(s.generator, border - 1), length - 1);
             cr_expect_eq(kvc_generator_complete_size(s.generator, border), length);
-            cr_expect_eq(kvc_generator_round_end(s.generator, border - power), border);
         }
-        cr_expect_eq(border, all);
+        cr_expect_eq(border, kvc_generator_tail(s.generator));
+        cr_expect_eq(counted, all);
         qsort(texts, (size_t)all, sizeof *texts, compare_texts);
         for (uint64_t index = 0; index < all; index++) {
             distinct += strcmp(texts[index], "-") != 0 && (index == 0 || strcmp(texts[index - 1], texts[index]) != 0);
@@ -309,6 +326,26 @@ Test(generator, exhaustive) {
             free(texts[index]);
         }
         free(texts);
+        end(&s);
+    }
+}
+
+/* Any budget that a run may have has random sequences, and three quarters of it are exhaustive while these last. */
+Test(generator, a_small_budget_is_shared) {
+    static const char *const variants[] = {"full", "window", "layers", "recurrent"};
+    for (size_t variant = 0; variant < sizeof variants / sizeof variants[0]; variant++) {
+        scene s;
+        begin(&s, variants[variant], 1, KVC_HOSTILE);
+        uint64_t short_ones = kvc_generator_round_end(s.generator, kvc_generator_round_end(s.generator, 0));
+        cr_expect_eq(kvc_generator_complete_size(s.generator, short_ones), 2);
+        cr_expect_eq(kvc_generator_exhaustive(s.generator, short_ones), short_ones);
+        for (uint64_t budget = short_ones + 512; budget < kvc_generator_tail(s.generator); budget += 97) {
+            uint64_t own = kvc_generator_exhaustive(s.generator, budget) - short_ones;
+            uint64_t rest = budget - short_ones - own;
+            /* A stage ends with own ones, up to three blocks of them. */
+            cr_assert(rest >= KVC_BLOCK && own <= 4 * rest + (uint64_t)(6 * KVC_BLOCK), "%s, budget %llu: %llu random",
+                      variants[variant], (unsigned long long)budget, (unsigned long long)rest);
+        }
         end(&s);
     }
 }
@@ -407,7 +444,7 @@ Test(generator, assisted) {
             continue; /* no draft can be appended to it */
         }
         begin(&s, builtin_variants[variant], 5, KVC_ASSISTED);
-        cr_expect_eq(kvc_generator_exhaustive(s.generator), (uint64_t)0);
+        cr_expect_eq(kvc_generator_tail(s.generator), (uint64_t)0);
         for (uint64_t index = 0; index < 3000; index++) {
             kvc_sequence sequence;
             kvc_error error = {""};
@@ -438,7 +475,7 @@ Test(generator, edges) {
     scene s;
     uint64_t seen[16] = {0};
     begin(&s, "window", 9, KVC_HOSTILE);
-    uint64_t base = kvc_generator_exhaustive(s.generator);
+    uint64_t base = kvc_generator_tail(s.generator);
     for (uint64_t index = base; index < base + 4000; index++) {
         kvc_sequence sequence;
         kvc_error error = {""};
@@ -487,7 +524,7 @@ Test(generator, exclusions_and_coverage) {
     begin(&s, "full", 1, KVC_HOSTILE);
     memset(exclusions->always[KVC_CROP], 1, sizeof exclusions->always[KVC_CROP]);
     memset(exclusions->often[KVC_RESET], 1, sizeof exclusions->often[KVC_RESET]);
-    uint64_t base = kvc_generator_exhaustive(s.generator);
+    uint64_t base = kvc_generator_tail(s.generator);
     for (uint64_t index = 0; index < base + 2000; index++) {
         kvc_sequence sequence;
         kvc_error error = {""};
