@@ -408,7 +408,8 @@ static void predicate_of_outcome(const kvc_expectation *expectation, const kvc_o
 {
     switch ((kvc_deviation)failure->deviation) {
     case KVC_REFUSED:
-        (void)snprintf(out, size, "raises %.60s, but it can be done",
+        (void)snprintf(out, size, expectation->verdict == KVC_DO ? "raises %.60s, but it can be done"
+                                                                  : "raises %.60s, though the cache says that it can be cropped",
                        observation != NULL && observation->error_kind[0] != '\0' ? observation->error_kind
                                                                                   : "an error");
         return;

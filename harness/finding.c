@@ -44,14 +44,23 @@ static void add_laws_of_case(kvc_finding *finding)
         add_law(finding, KVC_RESUME);
 }
 
+/* Whether a slot is a view of the container itself: it is the same thing beside any layer. */
+static int is_of_container(const kvc_plan *plan, int slot)
+{
+    const kvc_view_spec *view = plan->slot[slot].view;
+
+    return view >= plan->spec->view && view < plan->spec->view + plan->spec->views;
+}
+
 static void name_tensor(const kvc_plan *plan, kvc_finding *finding)
 {
     static const char *const places[] = {"outcome", "length", "", "", "mask", "position", "", "", "", "state", "length", "mask"};
     const kvc_failure *failure = &finding->failure;
-    const char *variant = plan->layers > 1 ? plan->layer[failure->layer].spec->variant : "";
+    const char *variant = plan->spec->layers > 0 ? plan->layer[failure->layer].spec->variant : "";
 
     if (failure->slot >= 0 && failure->slot < plan->slots && failure->place != KVC_PLACE_MASK) {
         const kvc_view_spec *view = plan->slot[failure->slot].view;
+        variant = is_of_container(plan, failure->slot) ? "" : variant;
         (void)snprintf(finding->tensor, sizeof finding->tensor, "%s%s%s%s%s",
                        failure->place == KVC_PLACE_ORIGINAL ? "original "
                        : failure->place == KVC_PLACE_RETURNED || failure->place == KVC_PLACE_EARLIER ? "returned " : "",

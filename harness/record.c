@@ -165,6 +165,10 @@ void kvc_record_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *fin
         return;
     layer = finding->failure.rule_layer >= 0 && finding->failure.rule_layer < plan.layers ? finding->failure.rule_layer : 0;
     rule = plan.layer[layer].rules.rule[finding->failure.rule];
+    /* What a container refuses by itself stands in its own rules. */
+    if ((rule->name == KVC_CONTRACT_CROP && plan.rules.rule[rule->name]->value == KVC_CROP_REFUSE) ||
+        rule->name == KVC_CONTRACT_BATCH_REFUSED)
+        rule = plan.rules.rule[rule->name];
     storing = rule_of_storing(&plan, finding);
     if (storing != NULL && finding->law != KVC_CALL)
         rule = storing;

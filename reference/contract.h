@@ -23,6 +23,7 @@ typedef enum kvc_rule_name {
     KVC_CONTRACT_CALLS,
     KVC_CONTRACT_RETURNS,
     KVC_CONTRACT_BATCH_OPS,
+    KVC_CONTRACT_BATCH_REFUSED,
     KVC_CONTRACT_RECORD,
     KVC_CONTRACT_RETURNED_TENSORS,
     KVC_CONTRACT_CHUNK,
@@ -40,7 +41,7 @@ typedef enum kvc_rule_name {
     KVC_CONTRACT_STATE,
     KVC_CONTRACT_QUANTIZE
 } kvc_rule_name;
-enum { KVC_CONTRACT_RULES = 28 };
+enum { KVC_CONTRACT_RULES = 29 };
 
 /* Values, in the order of docs/formats.md. The first is what holds when no contract says anything. */
 enum { KVC_CROP_REMOVE = 0, KVC_CROP_ABSENT, KVC_CROP_REFUSE, KVC_CROP_IGNORED, KVC_CROP_EITHER };
@@ -69,7 +70,7 @@ enum { KVC_RULE_ERRORS_MAX = 8, KVC_RULE_VARIANTS_MAX = 24, KVC_SOURCE_MAX = 900
 
 typedef struct kvc_contract_rule {
     kvc_rule_name name;
-    /* An index into the values of the rule; for `calls` and `batch_ops` a set of bits (1 << kvc_call, 1 << kvc_op_kind). */
+    /* An index into the values of the rule; for `calls`, `batch_ops` and `batch_refused` a set of bits (1 << kvc_call, 1 << kvc_op_kind). */
     unsigned value;
     int errors;                            /* kinds of exception that are documented; 0: any kind */
     char error[KVC_RULE_ERRORS_MAX][48];

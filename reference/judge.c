@@ -366,7 +366,9 @@ static kvc_deviation check_early_buffer(const kvc_model *model, int slot, const 
     const kvc_slot *place = &model->plan->slot[slot];
 
     if (!model->initialized || model->used || !model->plan->layer[place->layer].initializes || !place->view->is_static ||
-        (place->view->law != KVC_KEYS && place->view->law != KVC_VALUES) || extent->width < 0)
+        /* A cross-attention is not initialised early with the self-attention. */
+        place->view->rule == KVC_RULE_CONSTANT || (place->view->law != KVC_KEYS && place->view->law != KVC_VALUES) ||
+        extent->width < 0)
         return KVC_AS_EXPECTED;
     if (tensor == NULL)
         return KVC_MISSING;
@@ -892,6 +894,11 @@ static int judge_refused(kvc_judge *judge, const kvc_op *op, const kvc_observati
             kvc_failure_add(failure, KVC_HONEST);
     } else if (!error_is_documented(expectation->rule, observation->error_kind)) {
         note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_WRONG_ERROR);
+    }
+    /* Refused as documented, and claimed all the same. */
+    if (!found && was_claimed(judge, op, observation)) {
+        note(failure, &found, KVC_HONEST, KVC_PLACE_OUTCOME, -1, 0, KVC_REFUSED);
+        failure->complaint = complaint_of(observation);
     }
     if (change) {
         if (found) {

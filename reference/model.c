@@ -167,6 +167,9 @@ static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectatio
     int32_t n = kvc_op_as_crop(op);
     int32_t floor = kvc_model_floor(model);
 
+    /* What a container refuses it refuses in its own way, before any layer is asked. */
+    if (plan->rules.rule[KVC_CONTRACT_CROP]->value == KVC_CROP_REFUSE)
+        merge(out, KVC_MUST_REFUSE, plan->rules.rule[KVC_CONTRACT_CROP], 0);
     for (int layer = 0; layer < plan->layers; layer++) {
         const kvc_contract_rule *const *rule = plan->layer[layer].rules.rule;
         if (rule[KVC_CONTRACT_CROP]->value == KVC_CROP_REFUSE)
@@ -180,8 +183,6 @@ static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectatio
     }
     {
         const kvc_contract_rule *const *rule = plan->rules.rule;
-        if (rule[KVC_CONTRACT_CROP]->value == KVC_CROP_REFUSE)
-            merge(out, KVC_MUST_REFUSE, rule[KVC_CONTRACT_CROP], 0);
         if (out->rule == NULL)
             out->rule = n > 0    ? rule[KVC_CONTRACT_CROP_POSITIVE]
                         : n == 0 ? rule[KVC_CONTRACT_CROP_ZERO]
@@ -250,10 +251,14 @@ void kvc_model_expect(const kvc_model *model, const kvc_op *op, kvc_expectation 
         expect_crop(model, op, out);
         return;
     case KVC_RESET:
+        out->rule = model->plan->rules.rule[KVC_CONTRACT_BATCH_OPS];
+        return;
     case KVC_REORDER:
     case KVC_SELECT:
     case KVC_REPEAT:
         out->rule = model->plan->rules.rule[KVC_CONTRACT_BATCH_OPS];
+        if ((model->plan->rules.rule[KVC_CONTRACT_BATCH_REFUSED]->value & 1u << op->kind) != 0)
+            merge(out, KVC_MUST_REFUSE, model->plan->rules.rule[KVC_CONTRACT_BATCH_REFUSED], 0);
         return;
     case KVC_RECORD:
         out->rule = model->plan->rules.rule[KVC_CONTRACT_RECORD];

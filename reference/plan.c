@@ -135,7 +135,7 @@ static unsigned offered_ops(unsigned ops, const kvc_rules *rules)
 {
     unsigned batch = 1u << KVC_REORDER | 1u << KVC_SELECT | 1u << KVC_REPEAT;
 
-    ops &= ~batch | rules->rule[KVC_CONTRACT_BATCH_OPS]->value;
+    ops &= ~batch | rules->rule[KVC_CONTRACT_BATCH_OPS]->value | rules->rule[KVC_CONTRACT_BATCH_REFUSED]->value;
     if (rules->rule[KVC_CONTRACT_CROP]->value == KVC_CROP_ABSENT)
         ops &= ~(1u << KVC_CROP | 1u << KVC_TRIM);
     if (rules->rule[KVC_CONTRACT_RECORD]->value == KVC_RECORD_ABSENT)
@@ -155,6 +155,14 @@ static unsigned offered_ops(unsigned ops, const kvc_rules *rules)
     if (rules->rule[KVC_CONTRACT_QUANTIZE]->value == KVC_STORING_ABSENT)
         ops &= ~(1u << KVC_QUANTIZE);
     return ops;
+}
+
+/* What a container refuses by itself, before it asks its layers: whether they have such an op does not matter. */
+static unsigned refused_ops(const kvc_rules *rules)
+{
+    unsigned crop = rules->rule[KVC_CONTRACT_CROP]->value == KVC_CROP_REFUSE ? 1u << KVC_CROP : 0;
+
+    return rules->rule[KVC_CONTRACT_BATCH_REFUSED]->value | crop;
 }
 
 /* The parts of a layer that have the name of a part that the container's choice uses. */
@@ -223,7 +231,7 @@ static int add_layers(const kvc_catalogue *catalogue, const kvc_contract *contra
         layer->records = (offered & 1u << KVC_RECORD) != 0;
         layer->initializes = (offered & 1u << KVC_INITIALIZE) != 0;
         known |= offered & handed;
-        plan->ops &= offered | handed;
+        plan->ops &= offered | handed | refused_ops(&plan->rules);
         if (!add_views(plan, layer->spec, at, mask[at], error) || !add_views(plan, plan->spec, at, parts, error))
             return 0;
     }

@@ -117,7 +117,7 @@ int kvc_builtin_layer_claim(const kvc_builtin_layer *layer) {
     if (!layer->info->claims) {
         return -1;
     }
-    if (layer->fault == KVC_FAULT_CLAIMS_LOST_TOKENS) {
+    if (layer->fault == KVC_FAULT_CLAIMS_LOST_TOKENS || layer->fault == KVC_FAULT_CLAIMS_AND_REFUSES) {
         return 1;
     }
     for (int i = 0; i < layer->info->parts; i++) {

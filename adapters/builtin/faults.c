@@ -123,6 +123,8 @@
     ROW(recurrent, zero_refused, ZERO_REFUSED, REFUSE, "crop(0) is refused.") \
     ROW(recurrent, claims_lost_tokens, CLAIMS_LOST_TOKENS, HONEST, \
         "The cache claims that it can be cropped, and a crop of two tokens or more then lowers the length only.") \
+    ROW(recurrent, claims_and_refuses, CLAIMS_AND_REFUSES, HONEST, \
+        "The cache claims that it can be cropped, and refuses every crop.") \
     ROW(recurrent, refused_crop_clears, REFUSED_CROP_CLEARS, ATOMIC, "A refused crop has set the state back.") \
     ROW(recurrent, reset_keeps_fold, RESET_KEEPS_FOLD, RESET, \
         "After a reset the next tokens are added to the state from before.") \

@@ -16,6 +16,9 @@ static void stored(const kvc_model *model, int slot, kvc_extent *extent)
 {
     extent->kind = KVC_CELL_CONSTANT;
     extent->end = model->slot[slot].set ? KVC_CONSTANT_TOKENS : 0;
+    /* A buffer is as large as what it is made for, and may hold anything before that. */
+    if (model->plan->slot[slot].view->is_static)
+        extent->width = KVC_CONSTANT_TOKENS;
 }
 
 static void stored_flag(const kvc_model *model, int slot, kvc_extent *extent)

@@ -206,16 +206,20 @@ def read_ops(value: object, name: str) -> list[Op]:
 
 
 def check_rows(ops: list[Op], rows: int) -> None:
-    """Whether the rows that ops speak of are there, when none of the ops is refused."""
+    """Whether the rows that ops speak of can be there: any op before may have been done or refused."""
+    possible = {rows}
     for name, argument in ops:
         if isinstance(argument, tuple):
-            if max(argument) >= rows or (name == "reorder" and len(argument) != rows):
-                raise RequestError(f'field "sequences": {name} {list(argument)} does not fit {rows} rows')
-            rows = len(argument)
+            last, count = max(argument), len(argument)
+            if not any(last < held and (name != "reorder" or count == held) for held in possible):
+                counts = " or ".join(map(str, sorted(possible)))
+                raise RequestError(f'field "sequences": {name} {list(argument)} does not fit {counts} rows')
+            possible.add(count)
         elif name == "repeat" and isinstance(argument, int):
-            rows *= argument
-            if rows > ROWS_MAX:
+            repeated = {held * argument for held in possible if held * argument <= ROWS_MAX}
+            if not repeated:
                 raise RequestError(f'field "sequences": a batch may have at most {ROWS_MAX} rows')
+            possible |= repeated
 
 
 def read_run(message: dict[str, Any]) -> RunRequest:

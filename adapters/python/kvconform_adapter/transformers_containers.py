@@ -158,6 +158,7 @@ CONTAINERS = {
         Container("QuantizedCache-hqq", "QuantizedCache", backend="hqq"),
         Container("QuantizedCache-fp8", "QuantizedCache", backend="fp8"),
         Container("EncoderDecoderCache", "EncoderDecoderCache", cross=True),
+        Container("EncoderDecoderCache-static", "EncoderDecoderCache", cross=True, static=True),
         Container("MtpCache", "MtpCache"),
         Container("DFlashCache", "DFlashCache"),
     )
@@ -282,14 +283,22 @@ class Recipe:
         if config is None:
             return owner
         if self.container.cross:
-            half = load_class(CACHE_UTILS, "DynamicCache")
-            self.check(half(config=config).layers)
+            half = load_class(CACHE_UTILS, self.half)
+            self.check(half(config=config, **self.settings).layers)
+            if self.container.static:
+                lengths = (self.settings["max_cache_len"], CROSS_TOKENS)
+                return lambda: owner(*(half(config=config, max_cache_len=length) for length in lengths))
             if self.slides():
                 return lambda: owner(half(config=config), half())
             return lambda: owner(half(config=config), half(config=config))
         settings = self.settings
         self.check(owner(config=config, **settings).layers)
         return lambda: owner(config=config, **settings)
+
+    @property
+    def half(self) -> str:
+        """The class of the two halves of a container that has them."""
+        return "StaticCache" if self.container.static else "DynamicCache"
 
     def slides(self) -> bool:
         """Whether any layer has a window. Models make the cache of a cross-attention without a config then."""
@@ -313,7 +322,7 @@ class Recipe:
             if "config" in call.arguments:
                 found.setdefault(CONFIGURATION, set()).add("PreTrainedConfig")
         if self.container.cross:
-            found[CACHE_UTILS].add("DynamicCache")
+            found[CACHE_UTILS].add(self.half)
         return found
 
     def spell(self) -> list[str]:
@@ -327,10 +336,13 @@ class Recipe:
             return [*lines, f"cache = {owner}()", "layers = cache.layers"]
         lines.append(f"config = {self.config.spell()}")
         if self.container.cross:
-            other = "" if self.slides() else "config=config"
+            # `generate` makes the cross-attention as long as what the encoder returned.
+            lengths = [f", max_cache_len={length}" for length in (*self.settings.values(), CROSS_TOKENS)]
+            told = lengths if self.container.static else ["", ""]
+            other = "" if self.slides() and not self.container.static else f"config=config{told[1]}"
             return [
                 *lines,
-                f"cache = {owner}(DynamicCache(config=config), DynamicCache({other}))",
+                f"cache = {owner}({self.half}(config=config{told[0]}), {self.half}({other}))",
                 "layers = cache.self_attention_cache.layers",
                 "cross = cache.cross_attention_cache.layers",
             ]
