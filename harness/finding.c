@@ -72,24 +72,41 @@ static void name_tensor(const kvc_plan *plan, kvc_finding *finding)
     }
 }
 
+/* Whether the tensor was not moved by a batch op: its rows are too many, too few, or the wrong ones, by what was asked for. */
+static int is_left_behind(const kvc_failure *failure)
+{
+    return failure->place == KVC_PLACE_STORED && failure->law == KVC_BATCH &&
+           (failure->deviation == KVC_WRONG_SHAPE || failure->deviation == KVC_WRONG_ROW);
+}
+
+/* The kind of deviation, as far as it makes another cause. What a reset did not remove may look like anything. */
+static const char *deviation_of(const kvc_failure *failure)
+{
+    if (is_left_behind(failure))
+        return "left behind";
+    if (failure->place == KVC_PLACE_STORED && failure->op == KVC_RESET)
+        return "not reset";
+    return kvc_deviation_text((kvc_deviation)failure->deviation);
+}
+
 /*
- * What is wrong, as far as it makes another cause. Which layer shows it is none: a length or a position is that of the
- * container, and when one layer refuses what another has done already, the container did not ask first, whichever they are. The
- * content of a tensor is that of its kind of layer.
+ * What is wrong, as far as it makes another cause. Which layer of a container shows it is none, nor of which kind that is: what
+ * layers do wrong by themselves is told apart in their own variants. And where a batch op leaves tensors behind, those that one law
+ * speaks of are one cause: the op does not know of them.
  */
 static void name_cause(const kvc_plan *plan, kvc_finding *finding)
 {
     const kvc_failure *failure = &finding->failure;
+    const char *of = strstr(finding->tensor, " of ");
     int refused_elsewhere = plan->layers > 1 && finding->law == KVC_ATOMIC && failure->rule_layer >= 0 &&
                             failure->rule_layer < plan->layers && failure->rule_layer != failure->layer;
-    size_t length = strlen(finding->tensor);
+    size_t length = of != NULL ? (size_t)(of - finding->tensor) : strlen(finding->tensor);
 
-    if (refused_elsewhere || failure->place == KVC_PLACE_LENGTH || failure->place == KVC_PLACE_POSITION) {
-        const char *of = strstr(finding->tensor, " of ");
-        length = of != NULL ? (size_t)(of - finding->tensor) : length;
-    }
-    (void)snprintf(finding->wrong, sizeof finding->wrong, "%.*s%s", (int)length, finding->tensor,
-                   refused_elsewhere ? ", refused by another layer" : "");
+    if (is_left_behind(failure))
+        (void)snprintf(finding->wrong, sizeof finding->wrong, "%s", kvc_law_name(plan->slot[failure->slot].view->law));
+    else
+        (void)snprintf(finding->wrong, sizeof finding->wrong, "%.*s%s", (int)length, finding->tensor,
+                       refused_elsewhere ? ", refused by another layer" : "");
     if (refused_elsewhere) {
         length = strlen(finding->tensor);
         (void)snprintf(finding->tensor + length, sizeof finding->tensor - length, ", refused by %.80s",
@@ -126,8 +143,8 @@ int kvc_finding_name(const kvc_bench *bench, kvc_finding *finding, kvc_error *er
     else
         (void)snprintf(cause, sizeof cause, "%s|%s|%s|%s|%d|%s", bench->variant, kvc_law_name(finding->law),
                    finding->wrong, kvc_op_name((kvc_op_kind)finding->failure.op), kvc_situation_code(&outline),
-                   kvc_deviation_text((kvc_deviation)finding->failure.deviation));
-    if (finding->params.window == 1) {
+                   deviation_of(&finding->failure));
+    if (finding->failure.narrow) {
         size_t used = strlen(cause);
         (void)snprintf(cause + used, sizeof cause - used, "|window 1");
     }
@@ -190,7 +207,7 @@ int kvc_finding_covers(const kvc_finding *finding, const kvc_finding *other)
 
     if (same_call(finding, other))
         return 1;
-    if (finding->params.window == 1 && other->params.window != 1)
+    if (finding->failure.narrow && !other->failure.narrow)
         return 0;
     /* A buffer that an op moves is moved whatever the cache holds. */
     if (finding->failure.place == KVC_PLACE_ADDRESS && other->failure.place == KVC_PLACE_ADDRESS &&
@@ -207,8 +224,8 @@ int kvc_finding_covers(const kvc_finding *finding, const kvc_finding *other)
     if (finding->failure.law > other->failure.law ||
         (finding->failure.law != other->failure.law && finding->failure.rule == KVC_CONTRACT_UNRECORDED) ||
         finding->failure.place != other->failure.place ||
-        finding->failure.deviation != other->failure.deviation || finding->failure.op != other->failure.op ||
-        strcmp(finding->wrong, other->wrong) != 0 || a.ask != b.ask ||
+        strcmp(deviation_of(&finding->failure), deviation_of(&other->failure)) != 0 ||
+        finding->failure.op != other->failure.op || strcmp(finding->wrong, other->wrong) != 0 || a.ask != b.ask ||
         (finding->params.call != KVC_CALL_POSITION && other->params.call == KVC_CALL_POSITION))
         return 0;
     for (int at = 0; at <= other->sequence.count && found < finding->sequence.count; at++) {

@@ -59,8 +59,8 @@ int kvc_failures_alike(const kvc_failure *a, const kvc_params *a_params, const k
     kvc_situation b_outline = kvc_failure_outline(b);
 
     if (a->law != b->law || a->place != b->place || a->deviation != b->deviation || a->op != b->op ||
-        (a_params->window == 1) != (b_params->window == 1) || a->slot != b->slot || a->layer != b->layer || a_params->parts != b_params->parts ||
-        a_params->layers != b_params->layers ||
+        a->narrow != b->narrow || a->slot != b->slot || a->layer != b->layer ||
+        a_params->parts != b_params->parts || a_params->layers != b_params->layers ||
         kvc_situation_code(&a_outline) != kvc_situation_code(&b_outline))
         return 0;
     return !strict || ((a_params->call != 0) == (b_params->call != 0) &&

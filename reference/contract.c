@@ -30,7 +30,7 @@ static const struct {
     unsigned standard;
 } rule_table[KVC_CONTRACT_RULES] = {
     {"crop", {"remove", "absent", "refuse", "ignored", "either", NULL}, NULL, KVC_CROP_REMOVE},
-    {"crop_positive", {"refuse", "keep", "nothing", NULL}, NULL, KVC_POSITIVE_REFUSE},
+    {"crop_positive", {"refuse", "keep", "nothing", "refuse_used", NULL}, NULL, KVC_POSITIVE_REFUSE},
     {"crop_zero", {"nothing", "empty", "shrink", NULL}, NULL, KVC_ZERO_NOTHING},
     {"crop_unused", {"nothing", "either", NULL}, NULL, KVC_UNUSED_NOTHING},
     {"crop_over", {"empty", NULL}, NULL, 0},

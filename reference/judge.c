@@ -974,6 +974,7 @@ int kvc_judge_step(kvc_judge *judge, const kvc_op *op, const kvc_observation *ob
     failure->slot = -1;
     failure->step = judge->step++;
     failure->op = op->kind;
+    failure->narrow = judge->model.plan->has_window && judge->model.plan->params.window == 1;
     failure->situation = judge->expectation.situation;
     failure->rule = (int32_t)judge->expectation.rule->name;
     failure->rule_layer = judge->expectation.layer;
@@ -1008,6 +1009,7 @@ void kvc_judge_died(kvc_judge *judge, const kvc_op *op, kvc_deviation how, kvc_f
     failure->deviation = (uint8_t)how;
     failure->step = judge->step;
     failure->op = op->kind;
+    failure->narrow = judge->model.plan->has_window && judge->model.plan->params.window == 1;
     failure->situation = judge->expectation.situation;
     failure->rule = (int32_t)judge->expectation.rule->name;
     failure->rule_layer = judge->expectation.layer;

@@ -28,6 +28,7 @@ typedef struct kvc_failure {
     uint8_t place;
     uint8_t deviation;
     uint8_t op; /* kvc_op_kind */
+    uint8_t narrow; /* the cache has a window, of one token */
     int16_t slot; /* of the plan, or -1 */
     int16_t layer;
     int32_t step;

@@ -166,20 +166,22 @@ static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectatio
     const kvc_plan *plan = model->plan;
     int32_t n = kvc_op_as_crop(op);
     int32_t floor = kvc_model_floor(model);
+    int no_layers;
 
     /* What a container refuses it refuses in its own way, before any layer is asked. */
     if (plan->rules.rule[KVC_CONTRACT_CROP]->value == KVC_CROP_REFUSE)
         merge(out, KVC_MUST_REFUSE, plan->rules.rule[KVC_CONTRACT_CROP], 0);
+    no_layers = !model->used && plan->rules.rule[KVC_CONTRACT_CROP_POSITIVE]->value == KVC_POSITIVE_REFUSE_USED;
     for (int layer = 0; layer < plan->layers; layer++) {
         const kvc_contract_rule *const *rule = plan->layer[layer].rules.rule;
         if (rule[KVC_CONTRACT_CROP]->value == KVC_CROP_REFUSE)
             merge(out, KVC_MUST_REFUSE, rule[KVC_CONTRACT_CROP], layer);
         if (rule[KVC_CONTRACT_CROP]->value == KVC_CROP_EITHER && n <= 0)
             merge(out, KVC_EITHER, rule[KVC_CONTRACT_CROP], layer);
-        if (n > 0 && rule[KVC_CONTRACT_CROP_POSITIVE]->value == KVC_POSITIVE_REFUSE)
-            merge(out, KVC_MUST_REFUSE, rule[KVC_CONTRACT_CROP_POSITIVE], layer);
         if (n > 0 && rule[KVC_CONTRACT_CROP_POSITIVE]->value == KVC_POSITIVE_NOTHING)
             merge(out, KVC_EITHER, rule[KVC_CONTRACT_CROP_POSITIVE], layer);
+        else if (n > 0 && rule[KVC_CONTRACT_CROP_POSITIVE]->value != KVC_POSITIVE_KEEP)
+            merge(out, no_layers ? KVC_EITHER : KVC_MUST_REFUSE, rule[KVC_CONTRACT_CROP_POSITIVE], layer);
     }
     {
         const kvc_contract_rule *const *rule = plan->rules.rule;

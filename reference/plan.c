@@ -305,6 +305,8 @@ static void find_traits(kvc_plan *plan)
                             view->rule == KVC_RULE_FIXED_PREFIX_WINDOW;
         plan->has_chunks |= view->rule == KVC_RULE_CHUNKED;
         plan->has_opaque |= view->rule == KVC_RULE_OPAQUE;
+        plan->has_window |= view->rule == KVC_RULE_WINDOW || view->rule == KVC_RULE_FIXED_WINDOW ||
+                            view->rule == KVC_RULE_PREFIX_WINDOW || view->rule == KVC_RULE_FIXED_PREFIX_WINDOW;
         plan->has_static |= view->is_static;
     }
 }

@@ -50,6 +50,7 @@ typedef struct kvc_plan {
     int boundary; /* see kvc_plan_boundary */
     /* Whether it has views of such kinds: asked for at every op, so they are worked out once. */
     int has_buffer; /* fixed, fixed_window, fixed_prefix_window */
+    int has_window; /* any view with a window */
     int has_static;
     int has_opaque;
     int has_chunks; /* chunked */

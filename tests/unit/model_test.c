@@ -131,6 +131,19 @@ Test(model, contracts_of_crop) {
     WALK(s, {"crop -1", "either 0..0"}, {"crop 0", "either 0..0"}, {"append 0", "do 0..0"}, {"crop -1", "either 0..0"},
          {"append 2", "do 0..2"}, {"crop -2", "do 0..0"}, {"crop -1", "do 0..0"}, {"reset", "do 0..0"}, {"crop -1", "either 0..0"});
     tiny_close(s);
+    s = tiny_open(KEYS("all", ""), RULE("crop_positive", "refuse_used"));
+    WALK(s, {"crop 1", "either 0..0"}, {"append 2", "do 0..2"}, {"crop 1", "refuse 0..2"}, {"crop -2", "do 0..0"}, {"crop 1", "refuse 0..0"});
+    tiny_close(s);
+}
+
+Test(model, batch_ops_that_are_refused) {
+    tiny *s = tiny_open(KEYS("all", ""), RULE_JSON("batch_ops", "[\"reorder\"]") "," RULE_JSON("batch_refused", "[\"select\",\"repeat\"]"));
+    tiny_plan(s);
+    cr_expect_eq(s->plan.ops & (1u << KVC_REORDER | 1u << KVC_SELECT | 1u << KVC_REPEAT),
+                 1u << KVC_REORDER | 1u << KVC_SELECT | 1u << KVC_REPEAT);
+    WALK(s, {"select 0", "refuse 0..0"}, {"append 2", "do 0..2"}, {"select 0", "refuse 0..2"}, {"repeat 2", "refuse 0..2"},
+         {"reorder 0", "do 0..2"});
+    tiny_close(s);
 }
 
 #define WINDOW_RULES                                                                                                             \
