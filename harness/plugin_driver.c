@@ -208,7 +208,8 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
             (void)step(context, at, op, NULL);
             kvc_observation_clear(&self->observation);
             self->table.run(cache, what, numbers, &self->observation);
-            if (!kvc_observed_check(&self->observed, &self->observation, error)) {
+            /* Of a table that is part of this program the same is tested. */
+            if (self->given == NULL && !kvc_observed_check(&self->observed, &self->observation, error)) {
                 self->table.close(cache);
                 self->batches = 0;
                 return KVC_DRIVE_BAD;

@@ -4,6 +4,8 @@
 #ifndef KVC_REFERENCE_CHECK_H
 #define KVC_REFERENCE_CHECK_H
 
+#include <string.h>
+
 #include "reference/expected.h"
 
 /* In what way an observation differs from what was expected. */
@@ -44,6 +46,17 @@ int64_t kvc_tensor_elements(const kvc_tensor *tensor);
 static inline int kvc_tensor_is_strided(const kvc_tensor *tensor)
 {
     return tensor->dims > 0 && tensor->stride[0] != 0;
+}
+/*
+ * Whether both have the same type and shape, and elements that lie alike. Sizes behind the last axis do not count and are compared
+ * too, for it is one comparison then: it may say no to what is the same.
+ */
+static inline int kvc_tensor_lies_as(const kvc_tensor *a, const kvc_tensor *b)
+{
+    size_t from = offsetof(kvc_tensor, shape);
+    size_t to = offsetof(kvc_tensor, dtype) + sizeof a->dtype;
+
+    return memcmp((const char *)a + from, (const char *)b + from, to - from) == 0;
 }
 /* Where element `index`, counted row by row, lies: bytes from `data` on. The shape is sane and `index` below its elements. */
 int64_t kvc_tensor_element(const kvc_tensor *tensor, int64_t index);

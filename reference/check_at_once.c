@@ -62,7 +62,7 @@ static int ring_is_right(const kvc_expected_cells *cells, const kvc_extent *exte
     return count == 0;
 }
 
-/* What lies in stripes: `width` cells from `have` on. */
+/* What lies in stripes: `width` cells from `have` on, at least one. */
 static int stripes_are_right(const kvc_expected_cells *cells, const kvc_extent *extent, const uint8_t *have, int64_t width)
 {
     int64_t count = extent->end - extent->first_max;
@@ -111,7 +111,7 @@ static int dense_is_right(kvc_expected *expected, const kvc_model *model, int sl
 }
 
 /* Whether type and sizes are those of the slot's tensors. */
-static inline int has_shape(const kvc_slot *place, int32_t rows, const kvc_tensor *tensor)
+static int has_shape(const kvc_slot *place, int32_t rows, const kvc_tensor *tensor)
 {
     int64_t wrong = (tensor->dims ^ place->view->dims) | (tensor->dtype ^ (int32_t)place->dtype);
 
@@ -122,37 +122,53 @@ static inline int has_shape(const kvc_slot *place, int32_t rows, const kvc_tenso
     return (wrong | (tensor->shape[place->batch_axis] ^ rows)) == 0;
 }
 
-static inline int has_stride(const kvc_expected_cells *cells, const kvc_tensor *tensor)
-{
-    int64_t wrong = 0;
-
-    for (int axis = 0; axis < tensor->dims; axis++)
-        wrong |= tensor->stride[axis] ^ cells->stride[axis];
-    return wrong == 0;
-}
-
-/* Says yes to most tensors that are as they must be. What it says no to is looked at at length. */
-static int is_right_at_once(kvc_expected *expected, const kvc_model *model, int slot, const kvc_extent *extent,
-                            const kvc_tensor *tensor)
+/* Tensors without gaps. */
+static int is_right_without_gaps(kvc_expected *expected, const kvc_model *model, int slot, const kvc_extent *extent,
+                                 const kvc_tensor *tensor)
 {
     const kvc_slot *place = &model->plan->slot[slot];
-    int tokens = place->tokens_axis;
-    int strided = kvc_tensor_is_strided(tensor);
+    int one_lane = model->rows * place->heads == 1;
     const kvc_expected_cells *cells;
     int64_t width;
 
-    if (extent->kind >= KVC_CELL_NUMBER || !has_shape(place, model->rows, tensor))
+    if (!has_shape(place, model->rows, tensor))
         return 0;
-    width = tokens >= 0 ? tensor->shape[tokens] : 1;
+    width = place->tokens_axis >= 0 ? tensor->shape[place->tokens_axis] : 1;
     if (width == 0)
         return extent->first_max >= extent->end && extent->keep == 0;
-    /* One cell, or one lane, lies in both ways at once. */
-    if (!strided && place->in_lanes && model->rows * place->heads > 1)
+    if (place->in_lanes && !one_lane)
         return dense_is_right(expected, model, slot, extent, tensor->data, width);
     cells = kvc_expected_find(expected, model, slot, extent->kind, extent->end);
-    if (cells == NULL || (strided ? !has_stride(cells, tensor) : !place->in_lanes && (width > 1 || !cells->one_is_dense)))
+    /* One cell, or one lane, lies in both ways at once. */
+    return cells != NULL && (place->in_lanes || (width == 1 && cells->one_is_dense)) &&
+           stripes_are_right(cells, extent, tensor->data, width);
+}
+
+/* Says yes to most tensors that are as they must be. What it says no to is looked at at length. */
+static inline int is_right_at_once(kvc_expected *expected, const kvc_model *model, int slot, const kvc_extent *extent,
+                                   const kvc_tensor *tensor)
+{
+    int tokens = model->plan->slot[slot].tokens_axis;
+    kvc_expected_cells *cells;
+    int64_t width = 1;
+
+    if (extent->kind >= KVC_CELL_NUMBER)
         return 0;
-    return stripes_are_right(cells, extent, tensor->data, width);
+    if (!kvc_tensor_is_strided(tensor))
+        return is_right_without_gaps(expected, model, slot, extent, tensor);
+    cells = kvc_expected_find(expected, model, slot, extent->kind, extent->end);
+    if (cells == NULL)
+        return 0;
+    if (tokens >= 0)
+        width = cells->tensor.shape[tokens] = tensor->shape[tokens];
+    if (!kvc_tensor_lies_as(tensor, &cells->tensor))
+        return 0;
+    if (width == 0)
+        return extent->first_max >= extent->end && extent->keep == 0;
+    if ((extent->as_set | extent->zeros_left | extent->keep) != 0 || extent->width >= 0)
+        return stripes_are_right(cells, extent, tensor->data, width);
+    return extent->end - width >= extent->first_min && extent->end - width <= extent->first_max &&
+           memcmp(tensor->data, cells->bytes + (size_t)(extent->end - width) * cells->stripe, (size_t)width * cells->stripe) == 0;
 }
 
 kvc_deviation kvc_check_tensor(kvc_expected *expected, const kvc_model *model, int slot, const kvc_extent *extent,

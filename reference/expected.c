@@ -30,7 +30,7 @@ void kvc_expected_close(kvc_expected *expected)
 void kvc_expected_forget(kvc_expected *expected)
 {
     for (int at = 0; at < KVC_SLOTS_MAX; at++)
-        expected->slot[at].described = 0;
+        expected->slot[at].rows = 0;
 }
 
 /* The slot is another than before, or has another number of rows: nothing of what was laid counts. */
@@ -43,7 +43,6 @@ static void describe(kvc_expected *expected, const kvc_model *model, int slot, k
 
     cells->table =
         kvc_encoder_table(expected->encoder, place->encoding, place->dtype, place->salt, place->channels);
-    cells->described = 1;
     cells->salt = place->salt;
     cells->channels = place->channels;
     cells->dtype = place->dtype;
@@ -54,19 +53,23 @@ static void describe(kvc_expected *expected, const kvc_model *model, int slot, k
     cells->laid = 0;
     cells->stripe = (size_t)model->rows * (size_t)place->heads * place->cell;
     cells->one_is_dense = 1;
+    memset(&cells->tensor, 0, sizeof cells->tensor);
+    cells->tensor.dims = place->view->dims;
+    cells->tensor.dtype = (int32_t)place->dtype;
     for (int axis = place->view->dims - 1; axis >= 0; axis--) {
         int64_t size = axis == place->batch_axis ? model->rows : axis == place->tokens_axis ? 1 : place->size[axis];
         if (axis == place->batch_axis) {
-            cells->stride[axis] = (int64_t)((size_t)place->heads * place->cell);
+            cells->tensor.stride[axis] = (int64_t)((size_t)place->heads * place->cell);
         } else if (axis == place->heads_axis) {
-            cells->stride[axis] = (int64_t)place->cell;
+            cells->tensor.stride[axis] = (int64_t)place->cell;
         } else if (axis == place->tokens_axis) {
-            cells->stride[axis] = (int64_t)cells->stripe;
+            cells->tensor.stride[axis] = (int64_t)cells->stripe;
         } else {
-            cells->stride[axis] = within;
+            cells->tensor.stride[axis] = within;
             within *= size;
         }
-        cells->one_is_dense &= size == 1 || cells->stride[axis] == dense;
+        cells->tensor.shape[axis] = size;
+        cells->one_is_dense &= size == 1 || cells->tensor.stride[axis] == dense;
         dense *= size;
     }
 }
@@ -188,13 +191,13 @@ static int is_laid(const kvc_expected_cells *cells, const kvc_slot_state *state)
     return 1;
 }
 
-const kvc_expected_cells *kvc_expected_lay(kvc_expected *expected, const kvc_model *model, int slot, kvc_cell_kind kind,
+kvc_expected_cells *kvc_expected_lay(kvc_expected *expected, const kvc_model *model, int slot, kvc_cell_kind kind,
                                            int32_t end)
 {
     const kvc_slot_state *state = &model->slot[slot];
     kvc_expected_cells *cells = &expected->slot[slot];
 
-    if (!cells->described || cells->rows != model->rows || cells->kind != kind)
+    if (cells->rows != model->rows || cells->kind != kind)
         describe(expected, model, slot, kind);
     if (cells->changes != model->changes) {
         int32_t intact = cells->changes + 1 == model->changes ? model->intact : 0;

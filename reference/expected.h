@@ -17,17 +17,16 @@ typedef struct kvc_expected_cells {
     size_t room;
     size_t stripe; /* bytes of one cell in all rows and heads */
     uint32_t changes; /* of the model, when it was looked at last */
-    int32_t rows;
+    int32_t rows; /* 0: not of this plan */
     int32_t laid; /* so many cells from the first on are as they must be */
     kvc_cell_kind kind;
     kvc_encoded *table; /* NULL: there are too many channels */
-    int described; /* what follows is that of the plan */
     int salt;
     int channels;
     kvc_dtype dtype;
     kvc_encoding encoding;
     int heads;
-    int64_t stride[KVC_DIMS_MAX]; /* of a tensor that lies in the same way */
+    kvc_tensor tensor; /* one that lies in the same way; only type, shape and strides are set */
     int one_is_dense; /* a tensor of one cell without gaps lies in the same way too */
     /* Of a folded state: what was laid. */
     int32_t fold[KVC_ROWS_MAX];
@@ -46,21 +45,26 @@ void kvc_expected_close(kvc_expected *expected);
 /* The model follows another plan from now on. */
 void kvc_expected_forget(kvc_expected *expected);
 /* What kvc_expected_find does when not all is laid. */
-const kvc_expected_cells *kvc_expected_lay(kvc_expected *expected, const kvc_model *model, int slot, kvc_cell_kind kind,
+kvc_expected_cells *kvc_expected_lay(kvc_expected *expected, const kvc_model *model, int slot, kvc_cell_kind kind,
                                            int32_t end);
 /*
  * The cells of a slot of this kind, from the first of the log (its first block, constant, or the one state) to number `end`; the
- * distance from one to the next is `stripe`. NULL when they would be too large or memory is short. Valid until the next call.
+ * distance from one to the next is `stripe`. NULL when they would be too large or memory is short. Valid until the next call; the
+ * caller may set the size of the tokens' axis of `tensor`.
  */
-static inline const kvc_expected_cells *kvc_expected_find(kvc_expected *expected, const kvc_model *model, int slot,
+static inline kvc_expected_cells *kvc_expected_find(kvc_expected *expected, const kvc_model *model, int slot,
                                                           kvc_cell_kind kind, int32_t end)
 {
-    const kvc_expected_cells *kept = &expected->slot[slot];
+    kvc_expected_cells *kept = &expected->slot[slot];
 
-    if (kept->described && kept->rows == model->rows && kept->kind == kind && kept->changes == model->changes &&
-        kept->laid >= end && kind != KVC_CELL_FOLD)
-        return kept;
-    return kvc_expected_lay(expected, model, slot, kind, end);
+    if (kept->rows != model->rows || kept->kind != KVC_CELL_TOKEN || kind != KVC_CELL_TOKEN)
+        return kvc_expected_lay(expected, model, slot, kind, end);
+    if (kept->changes != model->changes) {
+        int32_t intact = kept->changes + 1 == model->changes ? model->intact : 0;
+        kept->laid = kept->laid < intact ? kept->laid : intact;
+        kept->changes = model->changes;
+    }
+    return kept->laid >= end ? kept : kvc_expected_lay(expected, model, slot, kind, end);
 }
 
 #endif

@@ -422,13 +422,6 @@ static int same_shape(int32_t dims, const int64_t *a, const int64_t *b)
     return differs == 0;
 }
 
-/* Whether both have the same type and shape, and elements that lie alike. */
-static int lie_alike(const kvc_tensor *a, const kvc_tensor *b)
-{
-    return a->dims == b->dims && a->dtype == b->dtype && same_shape(a->dims, a->shape, b->shape) &&
-           same_shape(a->dims, a->stride, b->stride);
-}
-
 /* A returned tensor that shares the bytes of the stored one, and must hold the same, was checked with it. */
 static int checked_as_stored(const kvc_judge *judge, int slot, const kvc_extent *returned)
 {
@@ -436,7 +429,7 @@ static int checked_as_stored(const kvc_judge *judge, int slot, const kvc_extent 
     const kvc_tensor *b = judge->seen[slot].returned;
     kvc_extent stored = {.kind = KVC_CELL_TOKEN, .width = -1};
 
-    if (a == NULL || b == NULL || a->data != b->data || a->data == NULL || !lie_alike(a, b))
+    if (a == NULL || b == NULL || a->data != b->data || a->data == NULL || !kvc_tensor_lies_as(a, b))
         return 0;
     judge->model.plan->slot[slot].kind->stored(&judge->model, slot, &stored);
     return stored.kind == returned->kind && stored.first_min == returned->first_min &&
@@ -617,7 +610,7 @@ static int is_unchanged(kvc_judge *judge, const first_shown *entry, const kvc_te
 
     if (entry->copy.data == NULL)
         return entry->content == hash_tensor(judge, 2, tensor);
-    if (lie_alike(&entry->copy, tensor))
+    if (kvc_tensor_lies_as(&entry->copy, tensor))
         return entry->size == 0 || memcmp(entry->copy.data, tensor->data, entry->size) == 0;
     if (tensor->dtype != entry->copy.dtype || tensor->dims != entry->copy.dims ||
         !same_shape(tensor->dims, entry->copy.shape, tensor->shape))

@@ -189,17 +189,14 @@ static void pad_right(const kvc_store *store, int64_t cells, int64_t width) {
     memset(store->shown[0] + state, 0, padding);
 }
 
-static const char *name_of(const kvc_builtin_layer *layer, const kvc_builtin_part *part) {
-    kvc_part_name name = (kvc_part_name)part->info->name;
-    return layer->is_original ? kvc_original_name(layer->number, name) : kvc_stored_name(layer->number, name);
-}
-
 static int show_quantised(kvc_builtin_layer *layer, int index, kvc_tensor *tensor) {
     const kvc_builtin_part *part = &layer->part[index];
     const kvc_store *residual = &layer->part[index - 2].store;
     int64_t cells;
     *tensor = part->stored_as;
-    tensor->name = name_of(layer, part);
+    if (layer->is_original) {
+        tensor->name = kvc_original_name(layer->number, (kvc_part_name)part->info->name);
+    }
     tensor->dtype = (int32_t)residual->dtype;
     tensor->data = kvc_quantised_view(layer, index, 0, &cells);
     tensor->shape[3] = residual->channels;
@@ -212,7 +209,9 @@ static int show_stored(kvc_builtin_layer *layer, kvc_builtin_part *part, kvc_ten
     kvc_part_rule rule = (kvc_part_rule)part->info->rule;
     int64_t cells = store->count;
     *tensor = part->stored_as;
-    tensor->name = name_of(layer, part);
+    if (layer->is_original) {
+        tensor->name = kvc_original_name(layer->number, (kvc_part_name)part->info->name);
+    }
     switch (rule) {
     case KVC_PART_LAST:
         cells = larger(cells, layer->params->kernel);
