@@ -39,6 +39,7 @@ struct kvc_crew {
     kvc_crew_options options;
     member *member;
     cJSON *hello;
+    char *hello_text; /* of the first worker with a plugin */
     kvc_generator *generator;
     kvc_selection selection;
     int chosen;
@@ -176,6 +177,7 @@ void kvc_crew_close(kvc_crew *crew)
             (void)munmap(crew->member[at].shared, sizeof(kvc_shared));
     }
     cJSON_Delete(crew->hello);
+    free(crew->hello_text);
     kvc_judge_close(crew->judge);
     free(crew->member);
     free(crew);
@@ -306,6 +308,28 @@ static kvc_crew_result fail_with_text(member *self, kvc_error *error)
     return KVC_CREW_FAILED;
 }
 
+/*
+ * A worker has said hello. A plugin's must be the same in all of them: what one worker counts is read by the spec that another
+ * brought.
+ */
+static kvc_crew_result greet(kvc_crew *crew, member *self, kvc_error *error)
+{
+    const char *text = self->shared->text;
+
+    self->greeted = 1;
+    if (!kvc_subject_in_process(&crew->options.access))
+        return KVC_CREW_DONE;
+    self->shared->text[KVC_SHARED_TEXT - 1] = '\0';
+    if (crew->hello_text == NULL && (crew->hello_text = strdup(text)) == NULL) {
+        kvc_error_set(error, "not enough memory");
+        return KVC_CREW_FAILED;
+    }
+    if (strcmp(crew->hello_text, text) == 0)
+        return KVC_CREW_DONE;
+    kvc_error_set(error, "the plugin says another name, version, variants, specs or contract when it is loaded again");
+    return KVC_CREW_FAILED;
+}
+
 /* Gives the choice to a worker and waits until it was taken: nothing of the subject's runs then. */
 static kvc_crew_result give_choice(kvc_crew *crew, member *self, kvc_error *error)
 {
@@ -356,7 +380,9 @@ static kvc_crew_result make_ready(kvc_crew *crew, member *self, kvc_error *error
             bury(crew, self, "started", error);
             return KVC_CREW_FAILED;
         }
-        self->greeted = 1;
+        result = greet(crew, self, error);
+        if (result != KVC_CREW_DONE)
+            return result;
         if (crew->chosen)
             return give_choice(crew, self, error);
     }
@@ -555,10 +581,12 @@ kvc_crew_result kvc_crew_range(kvc_crew *crew, uint64_t start, uint64_t end, con
             /* It has only now finished starting. */
             if (done == 0)
                 return fail_with_text(&crew->member[who], error);
-            crew->member[who].greeted = done > 0;
-            if (done < 0)
+            if (done < 0) {
                 end_member(&crew->member[who]);
-            else {
+            } else {
+                result = greet(crew, &crew->member[who], error);
+                if (result != KVC_CREW_DONE)
+                    return result;
                 crew->member[who].shared->selection = crew->selection;
                 (void)give_order(&crew->member[who], KVC_COMMAND_CHOOSE, 0, 0);
             }

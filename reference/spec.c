@@ -503,7 +503,7 @@ int kvc_spec_from_json(const cJSON *json, const char *name, kvc_spec *spec, kvc_
 
 int kvc_spec_like(const cJSON *json, const char *name, const kvc_spec *other, kvc_spec *spec, kvc_error *error)
 {
-    static const char *const known[] = {"like", "title", "source", "ops", "params", "dtypes", "notes", NULL};
+    static const char *const known[] = {"like", "title", "kind", "source", "ops", "params", "dtypes", "notes", NULL};
     kvc_spec own;
 
     memset(&own, 0, sizeof own);
@@ -515,6 +515,7 @@ int kvc_spec_like(const cJSON *json, const char *name, const kvc_spec *other, kv
     if (!kvc_json_known_fields(json, name, "spec", known, error) ||
         !kvc_json_text_optional(json, name, "title", own.title, sizeof own.title, error) ||
         !kvc_json_text_optional(json, name, "source", spec->source, sizeof spec->source, error) ||
+        (cJSON_GetObjectItemCaseSensitive(json, "kind") != NULL && !read_kind(json, name, &spec->kind, error)) ||
         (cJSON_GetObjectItemCaseSensitive(json, "ops") != NULL && !read_ops(json, name, &own, error)) ||
         !read_params(json, name, &own, error) || !read_dtypes(json, name, &own, error))
         return 0;

@@ -157,7 +157,7 @@ int kvc_spec_parse(const char *text, size_t length, const char *name, kvc_spec *
 /* As kvc_spec_read, from JSON. */
 int kvc_spec_from_json(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error);
 /*
- * As another spec, but for what `json` gives: title, source, ops, dtypes, and limits of parameters. `json` may be NULL. Subject and
+ * As another spec, but for what `json` gives: title, kind, source, ops, dtypes, and limits of parameters. `json` may be NULL. Subject and
  * variant are the other's.
  */
 int kvc_spec_like(const cJSON *json, const char *name, const kvc_spec *other, kvc_spec *spec, kvc_error *error);

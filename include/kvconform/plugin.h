@@ -21,7 +21,7 @@
  *     NULL, and a newer plugin is refused only if it sets one that an older kvconform does not know;
  *   - fields are added at the end of kvc_params, kvc_op and kvc_observation, of which kvconform alone makes objects: a plugin of
  *     an older header does not see them, and those of an observation hold what they hold when nothing is said;
- *   - kvc_tensor does not grow;
+ *   - kvc_tensor and the lengths of arrays stay as they are;
  *   - ops, types and other words are added at the end of their enums. A plugin is given no op that its spec does not name; one
  *     that it does not know it refuses (kvc_refuse).
  */

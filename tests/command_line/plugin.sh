@@ -29,26 +29,26 @@ mkdir 'a:folder' && cp my_cache.so 'a:folder/x.so'
 kvconform run 'plugin:a:folder/x.so' --budget 100 --quiet
 
 # One line each. A hang takes ten times --timeout: they run beside the others.
-told() {
+told() { # PLUGIN
   status=0
   timeout 60 kvconform run "plugin:./$1.so" --budget 40 --jobs 2 --timeout 0.3 --memory 300 >"$1.output" 2>"$1.complaint" || status=$?
   echo "$1: $status: $(grep -E '^✗ .*(crash|stop|hang|answer|memory|ends)|not run: |^  law:|^✓ No' "$1.output" | tail -n 2 |
     sed -e 's/ *law: *\([A-Z]*\).*/\1/' -e 's/.*not run: //' -e 's/; [0-9].*//' -e 's/\(cannot be loaded: [^:]*\): .*/\1: .../' |
     tr '\n' ' ')"
-  if [ "$2" = heard ]; then grep '^kvconform:' "$1.complaint" || :; fi
+  grep '^kvconform:' "$1.complaint" | grep -v ' sequences' || :
 }
 faults=$(sed -n '/^enum fault {/,/^};/s/^    \([a-z_, ]*\),\{0,1\}$/\1/p' "$KVC_TOP/tests/plugins/hostile.c" | tr -d ',')
-slow='constructor_hangs variant_hangs run_hangs run_leaks'
+slow='constructor_hangs variant_hangs close_hangs run_hangs run_leaks'
 for fault in $faults; do
   $compiler -std=c11 -O0 -shared -fPIC -I"$KVC_TOP/include" -I"$KVC_TOP" -D_GNU_SOURCE -DFAULT="$fault" "$KVC_TOP/tests/plugins/hostile.c" \
     -o "$fault.so"
 done
 for fault in $slow; do
-  told "$fault" heard >"$fault.told" 2>&1 &
+  told "$fault" >"$fault.told" 2>&1 &
 done
 for fault in $faults; do
   case " $slow " in *" $fault "*) continue ;; esac
-  told "$fault" heard
+  told "$fault"
 done
 wait
 for fault in $slow; do
@@ -58,7 +58,7 @@ done
 echo 'not a shared object' >text.so
 $compiler -std=c11 -O0 -shared -fPIC -I"$KVC_TOP/include" -Dkvconform_plugin=another_name "$KVC_TOP/examples/my_cache.c" -o nameless.so
 mkdir folder.so
-for name in text nameless nowhere folder; do told $name heard; done
+for name in text nameless nowhere folder; do told $name; done
 
 # smoke looks from a safe place too.
 for fault in none constructor_aborts run_exits data_null variant_odd version_newer; do

@@ -1,7 +1,6 @@
 /*
  * A plugin with one fault, FAULT, built around the example: each must give one clear line or a finding, and harm nothing else.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,10 +18,10 @@ enum fault {
     open_null, run_null, close_null,
     /* Before the first op. */
     constructor_aborts, constructor_exits, constructor_hangs, entry_crashes, variant_hangs, variants_endless, subject_endless,
-    variant_endless, variant_twice, variant_odd, no_variants, spec_garbage, spec_unknown, spec_endless, spec_deep, contract_garbage,
+    variant_endless, variant_twice, variant_odd, variant_changes, no_variants, spec_garbage, spec_unknown, spec_endless, spec_deep, contract_garbage,
     contract_of_another, contract_taken, unavailable_endless,
     /* In an op. */
-    open_fails, open_crashes, close_crashes, run_crashes, run_exits, run_hangs, run_leaks, outcome_odd, claim_odd, layers_many,
+    open_fails, open_crashes, close_crashes, close_hangs, run_crashes, run_exits, run_closes_all, run_hangs, run_leaks, outcome_odd, claim_odd, layers_many,
     tensors_many, tensors_negative, name_null, name_empty, name_endless, name_unmapped, dims_many, dims_negative, dtype_unknown,
     shape_negative, shape_overflows, data_null, data_unmapped, stride_negative, stride_huge, stride_overlaps, error_null,
     error_endless
@@ -45,7 +44,7 @@ static const void *unmapped(void)
 
 static void crash(void)
 {
-    (void)raise(SIGSEGV);
+    abort();
 }
 
 static void hang(void)
@@ -81,6 +80,9 @@ static const char *bad_variant(size_t index)
         return index < 2 ? "Full" : NULL;
     case variant_odd:
         return index == 0 ? "Fu\x1b[31mll" : NULL;
+    case variant_changes:
+        (void)snprintf(name, sizeof name, "v%ld", (long)getpid());
+        return index == 0 ? name : NULL;
     case no_variants:
         return NULL;
     default:
@@ -131,6 +133,8 @@ static void bad_close(kvc_cache *cache)
 {
     if (FAULT == close_crashes)
         crash();
+    if (FAULT == close_hangs)
+        hang();
     close_cache(cache);
 }
 
@@ -153,6 +157,10 @@ static void misbehave(void)
         break;
     case run_exits:
         exit(0);
+    case run_closes_all:
+        for (int at = 3; at < 256; at++)
+            (void)close(at);
+        break;
     case run_hangs:
         hang();
         break;

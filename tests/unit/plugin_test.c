@@ -174,7 +174,7 @@ Test(brought, like_another) {
     int assumed;
     read_shipped(&catalogue);
     cr_assert(bring(&catalogue,
-                    "{\"A\": \"builtin:full\", \"B\": {\"like\": \"builtin:window\", \"title\": \"T\", \"source\": \"S\","
+                    "{\"A\": \"builtin:full\", \"B\": {\"like\": \"builtin:window\", \"title\": \"T\", \"kind\": \"indexed\", \"source\": \"S\","
                     " \"ops\": [\"append\", \"crop\"], \"dtypes\": [\"float16\"], \"params\": {\"window\": [3, 4]}}}",
                     "", &error),
               "%s", error.text);
@@ -185,6 +185,7 @@ Test(brought, like_another) {
     cr_assert_not_null(spec);
     cr_expect_str_eq(spec->title, "T");
     cr_expect_str_eq(spec->source, "S");
+    cr_expect_eq((int)spec->kind, (int)KVC_KIND_INDEXED);
     cr_expect_eq(spec->ops, 1u << KVC_APPEND | 1u << KVC_CROP);
     cr_expect_eq(spec->dtypes, 1u << KVC_FLOAT16);
     cr_expect_eq(spec->low[kvc_param_find("window")], 3);
