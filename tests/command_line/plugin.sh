@@ -29,9 +29,9 @@ mkdir 'a:folder' && cp my_cache.so 'a:folder/x.so'
 kvconform run 'plugin:a:folder/x.so' --budget 100 --quiet
 
 # One line each. A hang takes ten times --timeout: they run beside the others.
-told() { # PLUGIN
+told() { # PLUGIN SECONDS
   status=0
-  timeout 60 kvconform run "plugin:./$1.so" --budget 40 --jobs 2 --timeout 0.3 --memory 300 >"$1.output" 2>"$1.complaint" || status=$?
+  timeout 60 kvconform run "plugin:./$1.so" --budget 40 --jobs 2 --timeout "$2" --memory 300 >"$1.output" 2>"$1.complaint" || status=$?
   echo "$1: $status: $(grep -E '^✗ .*(crash|stop|hang|answer|memory|ends)|not run: |^  law:|^✓ No' "$1.output" | tail -n 2 |
     sed -e 's/ *law: *\([A-Z]*\).*/\1/' -e 's/.*not run: //' -e 's/; [0-9].*//' -e 's/\(cannot be loaded: [^:]*\): .*/\1: .../' |
     tr '\n' ' ')"
@@ -44,11 +44,11 @@ for fault in $faults; do
     -o "$fault.so"
 done
 for fault in $slow; do
-  told "$fault" >"$fault.told" 2>&1 &
+  told "$fault" 0.3 >"$fault.told" 2>&1 &
 done
 for fault in $faults; do
   case " $slow " in *" $fault "*) continue ;; esac
-  told "$fault"
+  told "$fault" 5
 done
 wait
 for fault in $slow; do
@@ -58,7 +58,7 @@ done
 echo 'not a shared object' >text.so
 $compiler -std=c11 -O0 -shared -fPIC -I"$KVC_TOP/include" -Dkvconform_plugin=another_name "$KVC_TOP/examples/my_cache.c" -o nameless.so
 mkdir folder.so
-for name in text nameless nowhere folder; do told $name; done
+for name in text nameless nowhere folder; do told $name 5; done
 
 # smoke looks from a safe place too.
 for fault in none constructor_aborts run_exits data_null variant_odd version_newer; do
