@@ -150,6 +150,16 @@ static const kvc_contract_rule *rule_of_storing(const kvc_plan *plan, const kvc_
     }
 }
 
+/*
+ * Whether a rule that is documented does not speak of the situation. The texts on what was not recorded speak of caches that record
+ * nothing, and those on a crop of caches that were never used or hold tokens, not of one that was initialised early and is empty.
+ */
+static int is_beyond_the_text(const kvc_failure *failure, const kvc_contract_rule *rule)
+{
+    return (rule->name == KVC_CONTRACT_UNRECORDED && failure->deviation == KVC_NOT_REFUSED && failure->situation.recording != 0) ||
+           (rule->name == KVC_CONTRACT_CROP_OVER && failure->situation.held == 3);
+}
+
 void kvc_record_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *finding)
 {
     kvc_plan plan;
@@ -185,13 +195,8 @@ void kvc_record_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *fin
         cJSON_AddStringToObject(part, "name", kvc_rule_name_text(rule->name));
         cJSON_AddStringToObject(part, "value", kvc_rule_value_text(rule, value, sizeof value));
         cJSON_AddStringToObject(json, "source", rule->source);
-        /* The texts speak of caches that record nothing; what a recording one must refuse is our argument. */
         cJSON_AddStringToObject(json, "basis",
-                                rule->documented && !(rule->name == KVC_CONTRACT_UNRECORDED &&
-                                                      finding->failure.deviation == KVC_NOT_REFUSED &&
-                                                      finding->failure.situation.recording != 0)
-                                    ? "documented"
-                                    : "inferred");
+                                rule->documented && !is_beyond_the_text(&finding->failure, rule) ? "documented" : "inferred");
         return;
     }
     /* No rule of the contract decides: what the tensor holds is the spec's word, the rest the law's own. */
