@@ -158,6 +158,11 @@ kvc_params kvc_choice_base(const kvc_choice *choice, int combination)
     set_near(choice, &params, offsetof(kvc_params, block), 2);
     set_near(choice, &params, offsetof(kvc_params, keep), 1);
     set_near(choice, &params, offsetof(kvc_params, residual), 2);
+    /* Sizes that are multiples of something: the second of them is the first that need not fit everything. */
+    for (int at = 0; at < KVC_PARAMS; at++) {
+        if (choice->spec->step[at] > 1)
+            set_near(choice, &params, kvc_param_table()[at].offset, choice->spec->low[at] + choice->spec->step[at]);
+    }
     set_by_offset(&params, offsetof(kvc_params, watch), 1);
     return params;
 }

@@ -382,11 +382,12 @@ static const char *tensor_name(const kvc_plan *plan, const kvc_failure *failure,
 }
 
 /* Why an op had to be refused, in words. */
-static const char *reason_to_refuse(const kvc_expectation *expectation)
+static const char *reason_to_refuse(const kvc_plan *plan, const kvc_expectation *expectation)
 {
     switch (expectation->rule->name) {
     case KVC_CONTRACT_UNRECORDED:
-        return expectation->situation.recording == 0 ? "the tokens that it would have to bring back were not recorded"
+        return expectation->situation.recording == 0 && kvc_plan_has_op(plan, KVC_RECORD)
+                   ? "the tokens that it would have to bring back were not recorded"
                                                      : "the tokens that it would have to bring back are gone";
     case KVC_CONTRACT_RECURRENT:
         return "a recurrent state cannot be rolled back";
@@ -396,6 +397,8 @@ static const char *reason_to_refuse(const kvc_expectation *expectation)
         return "a finished block cannot be opened again";
     case KVC_CONTRACT_APPEND:
         return "this cache stores nothing";
+    case KVC_CONTRACT_CROP_EVICTED:
+        return "some layers no longer have that many tokens";
     case KVC_CONTRACT_OVERFLOW:
         return "it passes the maximal length";
     default:
@@ -403,7 +406,7 @@ static const char *reason_to_refuse(const kvc_expectation *expectation)
     }
 }
 
-static void predicate_of_outcome(const kvc_expectation *expectation, const kvc_observation *observation,
+static void predicate_of_outcome(const kvc_plan *plan, const kvc_expectation *expectation, const kvc_observation *observation,
                                  const kvc_failure *failure, char *out, size_t size)
 {
     switch ((kvc_deviation)failure->deviation) {
@@ -420,7 +423,7 @@ static void predicate_of_outcome(const kvc_expectation *expectation, const kvc_o
                        expectation->rule->error[0]);
         return;
     case KVC_NOT_REFUSED:
-        (void)snprintf(out, size, "is done, though %s", reason_to_refuse(expectation));
+        (void)snprintf(out, size, "is done, though %s", reason_to_refuse(plan, expectation));
         return;
     case KVC_HUNG:
         (void)snprintf(out, size, "never comes back");
@@ -487,7 +490,7 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
         (void)snprintf(in_row, sizeof in_row, " in row %d", row);
     switch ((kvc_place)failure->place) {
     case KVC_PLACE_OUTCOME:
-        predicate_of_outcome(expectation, observation, failure, predicate, sizeof predicate);
+        predicate_of_outcome(model->plan, expectation, observation, failure, predicate, sizeof predicate);
         break;
     case KVC_PLACE_LENGTH:
         if (observation == NULL)

@@ -55,8 +55,8 @@ static const struct {
     {"append_parts", {"one_by_one", "together", NULL}, NULL, KVC_PARTS_ONE_BY_ONE},
     {"append_none", {"unspecified", "nothing", NULL}, NULL, KVC_NONE_UNSPECIFIED},
     {"crop_evicted", {"refuse", "clamp", NULL}, NULL, KVC_EVICTED_REFUSE},
-    {"save", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
-    {"state", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
+    {"save", {"offered", "absent", "used", NULL}, NULL, KVC_STORING_OFFERED},
+    {"state", {"offered", "absent", "used", NULL}, NULL, KVC_STORING_OFFERED},
     {"quantize", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
 };
 

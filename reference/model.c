@@ -287,9 +287,11 @@ void kvc_model_expect(const kvc_model *model, const kvc_op *op, kvc_expectation 
         return;
     case KVC_SAVE_FILE:
         out->rule = model->plan->rules.rule[KVC_CONTRACT_SAVE];
+        out->verdict = out->rule->value == KVC_STORING_USED && !model->used ? KVC_EITHER : KVC_DO;
         return;
     case KVC_FROM_STATE:
         out->rule = model->plan->rules.rule[KVC_CONTRACT_STATE];
+        out->verdict = out->rule->value == KVC_STORING_USED && !model->used ? KVC_EITHER : KVC_DO;
         return;
     case KVC_QUANTIZE:
         out->rule = model->plan->rules.rule[KVC_CONTRACT_QUANTIZE];

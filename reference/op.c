@@ -63,8 +63,8 @@ int kvc_op_compare(const kvc_op *a, const kvc_op *b) {
 }
 
 int64_t kvc_op_weight(const kvc_op *op) {
-    /* An append of one token is the plainer way to a cache that has its memory. */
-    return has_number(op) ? magnitude(op->n) : op->kind == KVC_INITIALIZE ? 2 : 1;
+    /* An append of one token is the plainer way to a cache that has its memory, and a plainer one than an append of none. */
+    return op->kind == KVC_APPEND && op->n == 0 ? 2 : has_number(op) ? magnitude(op->n) : op->kind == KVC_INITIALIZE ? 2 : 1;
 }
 
 static int64_t total_weight(const kvc_op *ops, size_t count) {

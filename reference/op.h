@@ -35,7 +35,7 @@ static inline int32_t kvc_op_as_crop(const kvc_op *op)
 int kvc_op_parse_name(const char *name, kvc_op_kind *kind);
 /* Fixed order of ops: <0, 0, >0. The last tie-break of the size of a case. */
 int kvc_op_compare(const kvc_op *a, const kvc_op *b);
-/* What the op adds to the size of a case: |n|, or 1 for an op without a number, 2 for an early initialisation. */
+/* What the op adds to the size of a case: |n|, or 1 for an op without a number, 2 for an early initialisation and an append of nothing. */
 int64_t kvc_op_weight(const kvc_op *op);
 /* Size order of sequences: number of ops, then the sum of weights, then the ops in their fixed order. */
 int kvc_ops_compare(const kvc_op *a, size_t a_count, const kvc_op *b, size_t b_count);

@@ -1,8 +1,8 @@
 /*
  * A ring of `capacity` tokens, the first `keep` of which are never evicted. Between calls it holds at least its capacity, and at most
  * what the last append of several tokens needed: what the first of them may see, and all of them. Which cell a token stands in is the
- * cache's own choice. While nothing can have been evicted a rollback must be done; later it may be refused, and must be where what
- * the next token may see beside itself is gone.
+ * cache's own choice. While there is room a rollback must be done. Once the ring has wrapped it must be refused, or, where the contract
+ * says that it is exact, may be as long as all is there that the next token may see beside itself.
  */
 #include "reference/view.h"
 
@@ -30,6 +30,8 @@ static kvc_verdict crop(const kvc_model *model, int slot, const kvc_expectation 
     if (asked->removed == 0 || model->length < model->plan->params.capacity)
         return KVC_DO;
     *rule = kvc_slot_rule(model, slot, KVC_CONTRACT_UNRECORDED);
+    if ((*rule)->value == KVC_UNRECORDED_REFUSE && model->length > model->plan->params.capacity)
+        return KVC_MUST_REFUSE;
     return asked->target <= keep || kvc_larger(keep, needed) >= kvc_larger(keep, state->spare) ? KVC_EITHER : KVC_MUST_REFUSE;
 }
 

@@ -65,8 +65,8 @@ class Variant:
 
     `size`: "" or what its constructor calls its length. `keep`: whether it may keep the first tokens. `group`: 0, or
     the elements that a quantised cache, or what the cache is turned into, has one scale for. `quantises`: from the
-    start. `masks`: whether models ask it for masks. `states`: it has states instead of keys and values. `counts`:
-    whether it says how many tokens there are.
+    start. `masks`: whether models ask it for masks. `states`: it has states instead of keys and values. `slots`:
+    "" or what its constructor calls their number. `counts`: whether it says how many tokens there are.
     """
 
     name: str
@@ -77,6 +77,7 @@ class Variant:
     quantises: bool = False
     masks: bool = True
     states: bool = False
+    slots: str = ""
     counts: bool = False
 
     @property
@@ -97,7 +98,8 @@ VARIANTS = {
         Variant("QuantizedKVCache-group128", "QuantizedKVCache", group=128, quantises=True),
         Variant("RotatingKVCache", "RotatingKVCache", size="max_size", keep=True, counts=True),
         Variant("ChunkedKVCache", "ChunkedKVCache", size="chunk_size", masks=False),
-        Variant("ArraysCache", "ArraysCache", masks=False, states=True),
+        Variant("ArraysCache", "ArraysCache", masks=False, states=True, slots="size"),
+        Variant("MambaCache", "MambaCache", masks=False, states=True),
     )
 }
 """Single caches. Those of several stand in `mlx_lists`."""
@@ -156,8 +158,8 @@ def settings_of(variant: Variant, params: Params, words: tuple[str, ...]) -> Set
     arguments = {variant.size: params.capacity} if variant.size else {}
     if variant.keep:
         arguments["keep"] = params.keep
-    if variant.states:
-        arguments["size"] = params.states
+    if variant.slots:
+        arguments[variant.slots] = params.states
     bits = next((int(word[4:]) for word in words if word.startswith("bits")), 8 if variant.quantises else 4)
     if variant.quantises:
         arguments |= {"group_size": variant.group, "bits": bits}

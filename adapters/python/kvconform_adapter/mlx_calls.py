@@ -200,7 +200,8 @@ class PlanMaker:
 
 def trim(plan: Plan, session: Session, number: int) -> None:
     """One trim. Raises Refusal when fewer tokens were removed than could be."""
-    held = max((held_tokens(leaf) for leaf in session.leaves if hasattr(leaf, "offset")), default=0)
+    # Caches of states alone do not count.
+    held = max((held_tokens(leaf) for leaf in session.leaves if hasattr(leaf, "offset")), default=session.start)
     done = int(plan.trim(session, number))
     if done < min(number, held):
         raise Refusal(f"it removed {done} of {min(number, held)} tokens")

@@ -111,7 +111,8 @@ class Runner:
                 returned += [(f"{leaf.prefix}returned.{name}", array) for name, array in result]
                 if leaf.settings.mask and count and result[0][1] is not None:
                     seen = spread_mask(mask, session.rows, count, result[0][1].shape[2])
-                    returned.append((f"{leaf.prefix}returned.mask", seen))
+                    name = "mask" if leaf.settings.mask == "causal" else "window_mask"
+                    returned.append((f"{leaf.prefix}returned.{name}", seen))
         except MemoryError:
             raise
         except Exception as error:
