@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "harness/sequences_alphabet.h"
+
 static const char *const letter_words[KVC_LETTERS] = {
     "append 1", "append up to the boundary", "crop 0",   "crop -1",          "crop -held",     "crop -(held + 1)",
     "crop 1",   "reset",                     "reorder backwards", "select the last row", "repeat 2", "record 1",
@@ -28,6 +30,8 @@ static int trims(const kvc_plan *plan)
 
 const char *kvc_letter_text(const kvc_plan *plan, kvc_letter letter)
 {
+    if (letter >= KVC_LETTER_SEQUENCES)
+        return kvc_sequences_letter_text(letter);
     if (is_crop(letter) && trims(plan))
         return trim_words[letter - KVC_LETTER_CROP_ZERO];
     return (unsigned)letter < KVC_LETTERS ? letter_words[letter] : "?";
@@ -51,6 +55,10 @@ void kvc_alphabet_make(const kvc_plan *plan, kvc_alphabet *alphabet)
         KVC_LETTER_PREFETCH,   KVC_LETTER_INITIALIZE, KVC_LETTER_SAVE, KVC_LETTER_STATE, KVC_LETTER_QUANTIZE};
 
     memset(alphabet, 0, sizeof *alphabet);
+    if (kvc_plan_has_sequences(plan)) {
+        kvc_sequences_alphabet(plan, alphabet);
+        return;
+    }
     for (int at = 0; at < KVC_LETTERS && alphabet->count < KVC_ALPHABET_MAX; at++) {
         int is_short = order[at] >= KVC_LETTER_COPY;
         if (!is_offered(plan, order[at]) || (!is_short && alphabet->count == KVC_ALPHABET_LONG))
@@ -66,6 +74,8 @@ static int make_op(kvc_letter letter, const kvc_model *model, kvc_op *op)
     int32_t held = model->length - kvc_model_floor(model);
 
     memset(op, 0, sizeof *op);
+    if (letter >= KVC_LETTER_SEQUENCES)
+        return kvc_sequences_letter_op(letter, model, op);
     op->kind = (uint8_t)letter_kind[letter];
     switch (letter) {
     case KVC_LETTER_APPEND_ONE:
@@ -111,6 +121,8 @@ static int make_op(kvc_letter letter, const kvc_model *model, kvc_op *op)
     case KVC_LETTER_STATE:
     case KVC_LETTER_QUANTIZE:
         return 1;
+    case KVC_LETTER_SEQUENCES:
+        break;
     }
     return 0;
 }

@@ -9,7 +9,7 @@
 
 #include "reference/model.h"
 
-enum { KVC_ALPHABET_LONG = 8, KVC_ALPHABET_MAX = 13 };
+enum { KVC_ALPHABET_LONG = 8, KVC_ALPHABET_MAX = 32 };
 
 typedef enum kvc_letter {
     KVC_LETTER_APPEND_ONE = 0,
@@ -34,9 +34,10 @@ typedef enum kvc_letter {
     KVC_LETTER_INITIALIZE,
     KVC_LETTER_SAVE,
     KVC_LETTER_STATE,
-    KVC_LETTER_QUANTIZE
+    KVC_LETTER_QUANTIZE,
+    KVC_LETTER_SEQUENCES /* the first of those of harness/sequences_alphabet.h */
 } kvc_letter;
-enum { KVC_LETTERS = 23 };
+enum { KVC_LETTERS = KVC_LETTER_SEQUENCES };
 
 typedef struct kvc_alphabet {
     int count;

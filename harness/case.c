@@ -41,9 +41,13 @@ static cJSON *op_print(const kvc_op *op)
     if (json == NULL)
         return NULL;
     cJSON_AddItemToArray(json, cJSON_CreateString(kvc_op_name((kvc_op_kind)op->kind)));
-    if (kvc_op_has_number((kvc_op_kind)op->kind))
-        cJSON_AddItemToArray(json, cJSON_CreateNumber(op->n));
-    if (kvc_op_has_rows((kvc_op_kind)op->kind)) {
+    for (const char *letter = kvc_op_arguments((kvc_op_kind)op->kind); *letter != '\0'; letter++) {
+        if (kvc_op_omits(op, *letter))
+            continue;
+        if (*letter != 'r') {
+            cJSON_AddItemToArray(json, cJSON_CreateNumber(kvc_op_argument(op, *letter)));
+            continue;
+        }
         rows = cJSON_CreateArray();
         for (int at = 0; rows != NULL && at < op->count; at++)
             cJSON_AddItemToArray(rows, cJSON_CreateNumber(op->rows[at]));
@@ -177,55 +181,66 @@ static int read_rows(const cJSON *list, const char *name, kvc_op *op, kvc_error 
     return 1;
 }
 
+/* The bounds of an argument, by its letter. */
+static int read_argument(const cJSON *json, const char *name, char letter, kvc_op *op, kvc_error *error)
+{
+    static const struct {
+        kvc_op_kind kind;
+        int64_t low;
+        int64_t high;
+    } bounds[] = {{KVC_APPEND, 0, KVC_TOKENS_MAX}, {KVC_REPEAT, 1, KVC_ROWS_MAX}, {KVC_RECORD, 0, 1},
+                  {KVC_DECODE, 1, KVC_TOKENS_MAX / KVC_ROWS_MAX}, {KVC_CLEAR, 0, 1}, {KVC_SEQ_RESTORE, 0, 64}};
+    int64_t low = -INT32_MAX;
+    int64_t high = INT32_MAX;
+    int64_t number;
+    char field[32];
+
+    for (size_t at = 0; letter == 'n' && at < sizeof bounds / sizeof bounds[0]; at++) {
+        if (bounds[at].kind == (kvc_op_kind)op->kind) {
+            low = bounds[at].low;
+            high = bounds[at].high;
+        }
+    }
+    if (letter == 's' || letter == 'o') {
+        low = op->kind == KVC_SEQ_RM ? -1 : 0;
+        high = KVC_ROWS_MAX - 1;
+    } else if (letter != 'n') {
+        low = -KVC_TOKENS_MAX;
+        high = KVC_TOKENS_MAX;
+    }
+    (void)snprintf(field, sizeof field, "ops.%s", kvc_op_name((kvc_op_kind)op->kind));
+    if (!kvc_json_integer(json, name, field, low, high, &number, error))
+        return 0;
+    kvc_op_set_argument(op, letter, (int32_t)number);
+    return 1;
+}
+
 static int read_op(const cJSON *json, const char *name, kvc_op *op, kvc_error *error)
 {
     const cJSON *word = cJSON_IsArray(json) ? json->child : NULL;
     const cJSON *argument = word != NULL ? word->next : NULL;
-    kvc_op_kind kind;
-    int64_t number;
+    const char *letters = "";
+    kvc_op_kind kind = KVC_APPEND;
+    int good;
+    int given = cJSON_GetArraySize(json) - 1;
+    int wanted;
 
     memset(op, 0, sizeof *op);
-    if (!cJSON_IsString(word) || !kvc_op_parse_name(word->valuestring, &kind) ||
-        cJSON_GetArraySize(json) != 1 + (kvc_op_has_number(kind) || kvc_op_has_rows(kind))) {
+    good = cJSON_IsString(word) && kvc_op_parse_name(word->valuestring, &kind);
+    op->kind = (uint8_t)kind;
+    if (good)
+        letters = kvc_op_arguments(kind);
+    wanted = (int)strlen(letters);
+    if (!good || (given != wanted && !(given == wanted - 1 && kvc_op_omits(op, letters[given])))) {
         kvc_error_set(error, "%s: field \"ops\": expected an op such as [\"append\", 3], [\"crop\", -1], [\"reset\"]",
                       name);
         return 0;
     }
-    op->kind = (uint8_t)kind;
-    switch (kind) {
-    case KVC_RESET:
-    case KVC_OFFLOAD:
-    case KVC_PREFETCH:
-    case KVC_INITIALIZE:
-    case KVC_COPY:
-    case KVC_PICKLE:
-    case KVC_TRIM_FRONT:
-    case KVC_SAVE_FILE:
-    case KVC_FROM_STATE:
-    case KVC_QUANTIZE:
-        return 1;
-    case KVC_REORDER:
-    case KVC_SELECT:
-        return read_rows(argument, name, op, error);
-    case KVC_APPEND:
-        if (!kvc_json_integer(argument, name, "ops.append", 0, KVC_TOKENS_MAX, &number, error))
+    for (; argument != NULL; argument = argument->next, letters++) {
+        if (!(*letters == 'r' ? read_rows(argument, name, op, error)
+                              : read_argument(argument, name, *letters, op, error)))
             return 0;
-        break;
-    case KVC_CROP:
-    case KVC_TRIM:
-        if (!kvc_json_integer(argument, name, kind == KVC_CROP ? "ops.crop" : "ops.trim", -INT32_MAX, INT32_MAX, &number, error))
-            return 0;
-        break;
-    case KVC_REPEAT:
-        if (!kvc_json_integer(argument, name, "ops.repeat", 1, KVC_ROWS_MAX, &number, error))
-            return 0;
-        break;
-    case KVC_RECORD:
-        if (!kvc_json_integer(argument, name, "ops.record", 0, 1, &number, error))
-            return 0;
-        break;
     }
-    op->n = (int32_t)number;
     return 1;
 }
 

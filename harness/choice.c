@@ -158,6 +158,8 @@ kvc_params kvc_choice_base(const kvc_choice *choice, int combination)
     set_near(choice, &params, offsetof(kvc_params, block), 2);
     set_near(choice, &params, offsetof(kvc_params, keep), 1);
     set_near(choice, &params, offsetof(kvc_params, residual), 2);
+    set_near(choice, &params, offsetof(kvc_params, sequences), 2);
+    set_near(choice, &params, offsetof(kvc_params, snapshots), 4);
     /* Sizes that are multiples of something: the second of them is the first that need not fit everything. */
     for (int at = 0; at < KVC_PARAMS; at++) {
         if (choice->spec->step[at] > 1)

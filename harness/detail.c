@@ -7,6 +7,7 @@
 #include <cjson/cJSON.h>
 
 #include "reference/check_seen.h"
+#include "harness/sequences_detail.h"
 #include "reference/values.h"
 
 enum { CELLS_SHOWN = 64, TITLE_SIZE = 640, LIST_SIZE = 160 };
@@ -562,6 +563,8 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
         (void)snprintf(predicate, sizeof predicate, "changes %.60s of the cache that %s",
                        failure->slot >= 0 ? name : "the length", op->kind == KVC_COPY ? "it copies" : "was copied");
         break;
+    default:
+        (void)snprintf(predicate, sizeof predicate, "%s", kvc_deviation_text((kvc_deviation)failure->deviation));
     }
     if (outcome_of(observation, failure) == 1 && failure->place != KVC_PLACE_OUTCOME)
         (void)snprintf(title, TITLE_SIZE, "%s: %s%s was refused and %s", model->plan->variant, what, where, predicate);
@@ -629,7 +632,12 @@ void kvc_detail_write(kvc_judge *judge, const kvc_op *op, const kvc_observation 
     static const char *const outcomes[] = {"done", "refused", "died"};
 
     out[0] = '\0';
-    if (expected != NULL && observed != NULL) {
+    if (expected != NULL && observed != NULL && model->sequences != NULL) {
+        kvc_sequences_detail(model, expectation, op, observation, failure, expected, observed, title, sizeof title);
+        cJSON_AddStringToObject(json, "title", title);
+        if (!cJSON_PrintPreallocated(json, out, size > 2048 ? (int)size - 1024 : 0, 0))
+            out[0] = '\0';
+    } else if (expected != NULL && observed != NULL) {
         cJSON_AddStringToObject(expected, "outcome", expectation->verdict == KVC_MUST_REFUSE ? "refused" : "done");
         if (failure->deviation == KVC_WRONG_ERROR) {
             cJSON *errors = cJSON_AddArrayToObject(expected, "errors");

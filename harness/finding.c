@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reference/sequences.h"
+
 void kvc_finding_clear(kvc_finding *finding)
 {
     free(finding->detail);
@@ -25,6 +27,7 @@ static void add_law(kvc_finding *finding, kvc_law law)
 static void add_laws_of_case(kvc_finding *finding)
 {
     int crop_before = 0;
+    int several = finding->failure.place == KVC_PLACE_LOGITS;
 
     if (finding->params.call != KVC_CALL_POSITION)
         add_law(finding, KVC_CALL);
@@ -39,6 +42,12 @@ static void add_laws_of_case(kvc_finding *finding)
             finding->failure.place != KVC_PLACE_ADDRESS)
             add_law(finding, KVC_SAVE);
         crop_before |= kvc_op_is_rollback(finding->sequence.op[at].kind);
+        /* What comes of a decode is wrong by what was done before it. */
+        if (several && finding->sequence.op[at].kind == KVC_SEQ_RESTORE)
+            add_law(finding, KVC_SAVE);
+        if (several && (finding->sequence.op[at].kind == KVC_SEQ_CP ||
+                        (kvc_op_targets(&finding->sequence.op[at]) & kvc_op_targets(&finding->sequence.op[finding->failure.step])) == 0))
+            add_law(finding, KVC_ISOLATION);
     }
     if (crop_before && finding->failure.op == KVC_APPEND)
         add_law(finding, KVC_RESUME);
@@ -54,7 +63,8 @@ static int is_of_container(const kvc_plan *plan, int slot)
 
 static void name_tensor(const kvc_plan *plan, kvc_finding *finding)
 {
-    static const char *const places[] = {"outcome", "length", "", "", "mask", "position", "", "", "", "state", "length", "mask"};
+    static const char *const places[] = {"outcome", "length", "", "", "mask", "position", "", "", "", "state", "length", "mask",
+                                         "positions", "cells", "keys", "values", "window", "recurrent state", "logits"};
     const kvc_failure *failure = &finding->failure;
     const char *variant = plan->spec->layers > 0 ? plan->layer[failure->layer].spec->variant : "";
 
@@ -162,6 +172,9 @@ static int same_shape(const kvc_op *a, const kvc_op *b)
     int b_batch = b->kind == KVC_REORDER || b->kind == KVC_SELECT || b->kind == KVC_REPEAT;
 
     if ((a_batch && b_batch) || (a->kind == KVC_APPEND && b->kind == KVC_INITIALIZE))
+        return 1;
+    /* Both put off turning the keys until the next decode. */
+    if ((a->kind == KVC_SEQ_ADD && b->kind == KVC_SEQ_DIV) || (a->kind == KVC_SEQ_DIV && b->kind == KVC_SEQ_ADD))
         return 1;
     return a->kind == b->kind && ((!kvc_op_is_rollback(a->kind) && a->kind != KVC_RECORD) || a_sign == b_sign);
 }

@@ -7,6 +7,7 @@
 #include "harness/alphabet.h"
 #include "harness/choice.h"
 #include "harness/random.h"
+#include "harness/sequences_alphabet.h"
 
 enum { RANDOM_OPS_MAX = 20, TRIES = 6, SMALL_LENGTH = 3, TOKENS_IN_SEQUENCE_MAX = 400 };
 /* So many sequences of a stage stand between two random blocks: a small budget is shared, whatever it is. */
@@ -41,8 +42,12 @@ struct kvc_generator {
 };
 
 /* Sequences of three ops with the letters of storing are many: they are run for the first choice of parts and layers. */
-static int letters_of(const kvc_alphabet *alphabet, int length, int combination)
+static int letters_of(const kvc_plan *plan, const kvc_alphabet *alphabet, int length, int combination)
 {
+    /* Those of several sequences are many, and few of their orders mean anything: what is longer is left to the random stage. */
+    if (kvc_plan_has_sequences(plan))
+        return combination > 0 ? (length < SMALL_LENGTH ? alphabet->in_long : 0)
+               : length < SMALL_LENGTH ? alphabet->count : length == SMALL_LENGTH ? alphabet->in_long : 0;
     return length < SMALL_LENGTH || (length == SMALL_LENGTH && combination == 0) ? alphabet->count : alphabet->in_long;
 }
 
@@ -72,7 +77,9 @@ static int add_stages(kvc_generator *generator, kvc_error *error)
             next->start = generator->tail;
             next->combination = at;
             next->length = length;
-            next->letters = letters_of(&alphabet, length, at);
+            next->letters = letters_of(plan, &alphabet, length, at);
+            if (next->letters == 0)
+                break;
             next->count = 1;
             for (int letter = 0; letter < length; letter++)
                 next->count *= (uint64_t)next->letters;
@@ -261,7 +268,7 @@ static int take(kvc_generator *generator, const kvc_op *op, const kvc_exclusions
     kvc_expectation expectation;
     int code;
 
-    if (out->count == KVC_OPS_MAX || (op->kind == KVC_APPEND && model->next + op->n > TOKENS_IN_SEQUENCE_MAX))
+    if (out->count == KVC_OPS_MAX || model->next + kvc_op_tokens(op) > TOKENS_IN_SEQUENCE_MAX)
         return 0;
     kvc_model_expect(model, op, &expectation);
     if (expectation.unspecified)
@@ -357,7 +364,7 @@ static void random_rows(const kvc_model *model, kvc_random *random, int count, k
 }
 
 /* How often an op is tried, beside others. */
-static const uint8_t weights[KVC_OP_KINDS] = {10, 9, 2, 3, 2, 2, 3, 2, 2, 2, 2, 1, 9, 4, 2, 2, 2};
+static const uint8_t weights[KVC_OP_KINDS] = {10, 9, 2, 3, 2, 2, 3, 2, 2, 2, 2, 1, 9, 4, 2, 2, 2, 14, 9, 3, 1, 2, 1, 1, 3, 3};
 
 /* `sum` is that of the weights of `kinds`. */
 static int random_op(const kvc_generator *generator, unsigned kinds, uint32_t sum, kvc_random *random, kvc_op *op)
@@ -374,6 +381,10 @@ static int random_op(const kvc_generator *generator, unsigned kinds, uint32_t su
     }
     memset(op, 0, sizeof *op);
     op->kind = (uint8_t)kind;
+    if (kind >= KVC_DECODE) {
+        kvc_sequences_random_op(model, random, op);
+        return 1;
+    }
     switch ((kvc_op_kind)kind) {
     case KVC_APPEND:
         op->n = random_append(generator, random);
@@ -408,6 +419,8 @@ static int random_op(const kvc_generator *generator, unsigned kinds, uint32_t su
     case KVC_FROM_STATE:
     case KVC_QUANTIZE:
         return 1;
+    default:
+        break;
     }
     return 0;
 }
@@ -416,7 +429,8 @@ static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclu
                        kvc_coverage *coverage)
 {
     kvc_random random = kvc_random_for(generator->seed, generator->variant, index);
-    unsigned kinds = 1u << KVC_APPEND;
+    int sequences = kvc_plan_has_sequences(&generator->plan);
+    unsigned kinds = 1u << (sequences ? KVC_DECODE : KVC_APPEND);
     uint32_t sum = 0;
     int length = 2 + (int)kvc_random_below(&random, 6);
     int careful = index % 4 != 0;
@@ -429,13 +443,16 @@ static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclu
         /* For ops that came later nothing is drawn where they are missing: the sequences of the others stay what they were. */
         if (kind > KVC_PICKLE && !kvc_plan_has_op(&generator->plan, (kvc_op_kind)kind))
             continue;
-        off = kvc_op_is_rollback(kind) ? kvc_random_one_in(&random, 8)
+        off = kvc_op_is_rollback(kind) || kind == KVC_SEQ_RM ? kvc_random_one_in(&random, 8)
               : kind == KVC_TRIM_FRONT ? kvc_random_one_in(&random, 2)
-              : kind > KVC_RECORD ? !kvc_random_one_in(&random, 4)
+              : kind > KVC_RECORD && kind < KVC_DECODE ? !kvc_random_one_in(&random, 4)
                                   : kvc_random_one_in(&random, 2);
         if (kvc_plan_has_op(&generator->plan, (kvc_op_kind)kind) && !off)
             kinds |= 1u << kind;
     }
+    /* Nothing can be restored that was not saved. */
+    if ((kinds & 1u << KVC_SEQ_RESTORE) != 0)
+        kinds |= 1u << KVC_SAVE;
     /* Without a prefetch an offload is the end of appending. */
     if ((kinds & 1u << KVC_OFFLOAD) != 0)
         kinds |= 1u << KVC_PREFETCH;

@@ -12,7 +12,7 @@
 
 #include "reference/model.h"
 
-enum { KVC_BLOCK = 64, KVC_LETTERS_MAX = 13, KVC_EXHAUSTIVE_MAX = 4, KVC_STAGES_MAX = 64, KVC_ROUND = 2048 };
+enum { KVC_BLOCK = 64, KVC_LETTERS_MAX = 32, KVC_EXHAUSTIVE_MAX = 4, KVC_STAGES_MAX = 64, KVC_ROUND = 2048 };
 
 typedef enum kvc_profile {
     KVC_HOSTILE = 0, /* anything a caller may do */

@@ -201,9 +201,9 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
         for (int op = 0; op < sequence->count; op++) {
             const kvc_op *what = &sequence->op[op];
             const int32_t *numbers = NULL;
-            if (what->kind == KVC_APPEND) {
-                numbers = number_tokens(self, batch.numbers != NULL ? batch.numbers[at] : NULL, next, what->n);
-                next += what->n;
+            if (kvc_op_tokens(what) > 0) {
+                numbers = number_tokens(self, batch.numbers != NULL ? batch.numbers[at] : NULL, next, kvc_op_tokens(what));
+                next += kvc_op_tokens(what);
             }
             (void)step(context, at, op, NULL);
             kvc_observation_clear(&self->observation);

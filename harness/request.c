@@ -86,9 +86,13 @@ char *kvc_request_classes(int64_t id)
 static void put_op(text *out, const kvc_op *op)
 {
     put(out, "[\"%s\"", kvc_op_name((kvc_op_kind)op->kind));
-    if (kvc_op_has_number((kvc_op_kind)op->kind))
-        put(out, ",%d", (int)op->n);
-    if (kvc_op_has_rows((kvc_op_kind)op->kind)) {
+    for (const char *letter = kvc_op_arguments((kvc_op_kind)op->kind); *letter != '\0'; letter++) {
+        if (kvc_op_omits(op, *letter))
+            continue;
+        if (*letter != 'r') {
+            put(out, ",%d", (int)kvc_op_argument(op, *letter));
+            continue;
+        }
         put(out, ",[");
         for (int at = 0; at < op->count; at++)
             put(out, "%s%d", at > 0 ? "," : "", op->rows[at]);
@@ -102,7 +106,7 @@ static int32_t tokens_of(const kvc_sequence *sequence)
     int32_t count = 0;
 
     for (int at = 0; at < sequence->count; at++)
-        count += sequence->op[at].kind == KVC_APPEND ? sequence->op[at].n : 0;
+        count += kvc_op_tokens(&sequence->op[at]);
     return count;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "harness/detail.h"
+#include "harness/sequences_compare.h"
 #include "harness/system.h"
 
 enum { MEMORY_SAMPLE = 64, MEMORY_ALWAYS_BELOW = 128, MEMORY_FRESH_FOR = 1024 };
@@ -38,6 +39,10 @@ struct kvc_runner {
     uint64_t memory_peak; /* and the peak then */
     uint64_t opaque[KVC_BLOCK]; /* digest at the end of each sequence that conforms */
     uint8_t conforms[KVC_BLOCK];
+    /* Of caches that hold several sequences: which ops were refused, and what the last one returned. */
+    uint64_t refused[KVC_BLOCK];
+    kvc_sequences_results results[KVC_BLOCK];
+    kvc_sequences_pieces pieces[KVC_BLOCK][KVC_SEQUENCES_MAX];
     int out_of_memory;
 };
 
@@ -145,8 +150,23 @@ static int follow(kvc_runner *runner, int sequence)
 
     runner->started = sequence;
     runner->conforms[sequence] = 1;
+    runner->refused[sequence] = 0;
     runner->memory = look ? memory_before(runner, index) : 0;
     return kvc_judge_start(runner->judge, &runner->shown->plan, runner->shown_numbers);
+}
+
+/* Keeps what the last op returned, and what a fresh cache would have to decode to return the same. */
+static void take_results(kvc_runner *runner, int sequence, const kvc_op *op, const kvc_observation *observation)
+{
+    kvc_sequences_results *results = &runner->results[sequence];
+    int plain = kvc_sequences_is_plain(&runner->shown->sequence[sequence]);
+
+    kvc_sequences_results_take(results, op, observation);
+    for (int row = 0; row < KVC_SEQUENCES_MAX; row++) {
+        if (results->count[row] > 0 &&
+            (plain || !kvc_sequences_pieces_make(kvc_judge_model(runner->judge), op->rows[row], &runner->pieces[sequence][row])))
+            results->count[row] = 0;
+    }
 }
 
 /* An op was shown. Returns 1 when the rest of the sequence need not be. */
@@ -174,10 +194,18 @@ static int look(kvc_runner *runner, size_t sequence, int step, const kvc_observa
         runner->out_of_memory = 1;
         return 1;
     }
-    if (step + 1 == runner->shown->sequence[sequence].count)
+    if (step + 1 == runner->shown->sequence[sequence].count) {
         runner->opaque[sequence] = kvc_judge_opaque(runner->judge);
+        if (kvc_plan_has_sequences(&runner->shown->plan))
+            take_results(runner, (int)sequence, op, observation);
+    }
+    runner->refused[sequence] |= (uint64_t)(observation->outcome != 0) << step;
     if (result == 0)
         return 0;
+    if (result == 2) {
+        runner->conforms[sequence] = 0; /* it has no end to compare */
+        return 1;
+    }
     record(runner, (int)sequence, &failure);
     if (runner->detail) {
         runner->detail = 0;
@@ -357,6 +385,7 @@ static int run_one_by_one(kvc_runner *runner, flight *shown, kvc_drive lost, kvc
 /* Final digests of a control run, compared with that of the sequence it controls. */
 typedef struct control {
     kvc_runner *runner;
+    kvc_sequences_results results;
     uint64_t digest;
     int failed;
 } control;
@@ -371,6 +400,7 @@ static int on_control_step(void *context, size_t sequence, int step, const kvc_o
     self->failed |= kvc_judge_step(self->runner->judge, &self->runner->flight[1].sequence[sequence].op[step],
                                    observation, &failure) != 0;
     self->digest = kvc_judge_opaque(self->runner->judge);
+    kvc_sequences_results_take(&self->results, &self->runner->flight[1].sequence[sequence].op[step], observation);
     return self->failed;
 }
 
@@ -422,7 +452,7 @@ static int describe_difference(kvc_runner *runner, flight *shown, int sequence, 
     if (!kvc_judge_start(runner->judge, &shown->plan, NULL))
         return 0;
     for (int at = 0; at < ops->count; at++) {
-        if (!kvc_judge_assume(runner->judge, &ops->op[at]))
+        if (!kvc_judge_assume_outcome(runner->judge, &ops->op[at], (runner->refused[sequence] >> at & 1u) != 0))
             return 0;
     }
     seen = calloc(1, sizeof *seen);
@@ -504,6 +534,59 @@ static int compare_with_fresh(kvc_runner *runner, flight *shown, int sequence, k
     return describe_difference(runner, shown, sequence, &failure);
 }
 
+/*
+ * RESUME for what a decode returns of one sequence: a fresh cache that decodes only what is there, in the same pieces and at the same
+ * positions, must return the same. Where it does not, another fresh cache gets the same in other pieces: how far these two are apart is
+ * what the arithmetic does by itself.
+ */
+static int compare_sequence(kvc_runner *runner, flight *shown, int sequence, int row, kvc_error *error)
+{
+    const kvc_sequence *ops = &shown->sequence[sequence];
+    const kvc_sequences_results *seen = &runner->results[sequence];
+    const kvc_sequences_pieces *pieces = &runner->pieces[sequence][row];
+    control same;
+    control other;
+    kvc_failure failure = {.slot = -1, .step = ops->count - 1, .deviation = KVC_DIFFERS, .place = KVC_PLACE_LOGITS,
+                           .law = KVC_RESUME, .op = KVC_DECODE};
+
+    if (!kvc_judge_start(runner->judge, &shown->plan, NULL))
+        return 0;
+    for (int at = 0; at < ops->count; at++) {
+        if (!kvc_judge_assume_outcome(runner->judge, &ops->op[at], (runner->refused[sequence] >> at & 1u) != 0))
+            return 0;
+    }
+    failure.situation = kvc_judge_expectation(runner->judge)->situation;
+    failure.rule = (int32_t)kvc_sequences_deciding_rule(&shown->plan, ops);
+    kvc_plan_copy(&runner->flight[1].plan, &shown->plan);
+    runner->flight[1].plan.params.watch = 0;
+    if (!run_control(runner, &pieces->whole, pieces->numbers, &same, error))
+        return 0;
+    /* A fresh cache that breaks a law itself gives no verdict on others. */
+    if (same.failed || kvc_sequences_distance(seen, row, &same.results, 0) <= kvc_sequences_bound(&shown->plan))
+        return 1;
+    if (!run_control(runner, &pieces->split, pieces->numbers, &other, error))
+        return 0;
+    if (other.failed || !kvc_sequences_is_far(&shown->plan, seen, row, &same.results, &other.results))
+        return 1;
+    runner->shown = shown;
+    record(runner, sequence, &failure);
+    return describe_difference(runner, shown, sequence, &failure);
+}
+
+static int compare_sequences(kvc_runner *runner, flight *shown, int sequence, kvc_error *error)
+{
+    const kvc_sequence *ops = &shown->sequence[sequence];
+
+    if (ops->count == 0 || ops->op[ops->count - 1].kind != KVC_DECODE ||
+        (runner->refused[sequence] >> (ops->count - 1) & 1u) != 0)
+        return 1;
+    for (int row = 0; row < ops->op[ops->count - 1].count && runner->conforms[sequence]; row++) {
+        if (runner->results[sequence].count[row] > 0 && !compare_sequence(runner, shown, sequence, row, error))
+            return 0;
+    }
+    return 1;
+}
+
 static kvc_drive submit(kvc_runner *runner, flight *next, kvc_error *error)
 {
     kvc_batch batch = {&next->plan, (size_t)next->count, next->sequence, NULL};
@@ -534,11 +617,13 @@ static int collect(kvc_runner *runner, flight *oldest, flight *other, kvc_error 
         kvc_error_set(error, "not enough memory");
         return 0;
     }
-    if (oldest->plan.has_opaque) {
+    if (oldest->plan.has_opaque || kvc_plan_has_sequences(&oldest->plan)) {
         uint8_t conforms[KVC_BLOCK];
         memcpy(conforms, runner->conforms, sizeof conforms);
         for (int at = 0; at < oldest->count; at++) {
-            if (conforms[at] && !compare_with_fresh(runner, oldest, at, error))
+            runner->conforms[at] = conforms[at];
+            if (conforms[at] && !(oldest->plan.has_opaque ? compare_with_fresh(runner, oldest, at, error)
+                                                         : compare_sequences(runner, oldest, at, error)))
                 return 0;
         }
     }

@@ -142,6 +142,11 @@ static int shrink_ops(shrinker *self)
     return changed;
 }
 
+static int same_rows(const kvc_op *a, const kvc_op *b)
+{
+    return a->count == b->count && memcmp(a->rows, b->rows, a->count) == 0 && a->begin == b->begin;
+}
+
 /* Two appends or two crops side by side become one. */
 static int join_ops(shrinker *self)
 {
@@ -153,7 +158,9 @@ static int join_ops(shrinker *self)
         for (int at = 0; at + 1 < whole->count; at++) {
             kvc_sequence next = *whole;
             const kvc_op *other = &whole->op[at + 1];
-            if (whole->op[at].kind != other->kind || (other->kind != KVC_APPEND && !kvc_op_is_rollback(other->kind)))
+            if (whole->op[at].kind != other->kind ||
+                (other->kind != KVC_APPEND && !kvc_op_is_rollback(other->kind) &&
+                 !(other->kind == KVC_DECODE && same_rows(&whole->op[at], other))))
                 continue;
             next.op[at].n += other->n;
             memmove(&next.op[at + 1], &next.op[at + 2], (size_t)(next.count - at - 2) * sizeof next.op[0]);
@@ -169,6 +176,67 @@ static int join_ops(shrinker *self)
 static int32_t with_size(const kvc_op *op, int32_t size)
 {
     return op->n < 0 ? -size : size;
+}
+
+/* Ops on sequences: each argument becomes what is plainest, then smaller; a decode reads for fewer sequences. */
+static int shrink_arguments(shrinker *self)
+{
+    int changed = 0;
+
+    for (int at = 0; at < self->finding->sequence.count && self->result == KVC_CREW_DONE; at++) {
+        const kvc_op before = self->finding->sequence.op[at];
+        kvc_sequence next = self->finding->sequence;
+        if (before.kind < KVC_DECODE)
+            continue;
+        for (const char *letter = kvc_op_arguments((kvc_op_kind)before.kind); *letter != '\0'; letter++) {
+            int32_t value = kvc_op_argument(&before, *letter);
+            for (int32_t less = -1; *letter != 'r' && less < abs(value); less++) {
+                /* Many small numbers, then some near the one that is known to fail. */
+                if (less > NUMBERS_TRIED && less < abs(value) - 3)
+                    continue;
+                next.op[at] = before;
+                kvc_op_set_argument(&next.op[at], *letter, less);
+                if (kvc_op_compare(&next.op[at], &before) < 0 || kvc_op_weight(&next.op[at]) < kvc_op_weight(&before))
+                    propose(self, &next);
+            }
+        }
+        for (int row = 0; before.count > 1 && row < before.count; row++) {
+            next.op[at] = before;
+            memmove(&next.op[at].rows[row], &next.op[at].rows[row + 1], (size_t)(before.count - row - 1));
+            next.op[at].count--;
+            propose(self, &next);
+        }
+        changed |= take_first(self, &self->finding->params);
+    }
+    return changed;
+}
+
+/* What is decoded and the positions after it become smaller together. */
+static int shrink_positions(shrinker *self)
+{
+    int changed = 0;
+
+    for (int first = 0; first < self->finding->sequence.count && self->result == KVC_CREW_DONE; first++) {
+        const kvc_sequence *whole = &self->finding->sequence;
+        if (whole->op[first].kind != KVC_DECODE)
+            continue;
+        for (int32_t less = whole->op[first].n - 1; less >= 1; less--) {
+            kvc_sequence next = *whole;
+            if (less > NUMBERS_TRIED && less < whole->op[first].n - 2)
+                continue;
+            next.op[first].n -= less;
+            for (int at = first + 1; at < next.count; at++) {
+                kvc_op *op = &next.op[at];
+                if (op->kind <= KVC_DECODE)
+                    continue;
+                op->begin -= op->begin > less ? less : 0;
+                op->end -= op->end > less ? less : 0;
+            }
+            propose(self, &next);
+        }
+        changed |= take_first(self, &self->finding->params);
+    }
+    return changed;
 }
 
 static int shrink_numbers(shrinker *self)
@@ -267,6 +335,8 @@ kvc_crew_result kvc_finding_shrink(const kvc_bench *bench, kvc_finding *finding,
         changed = shrink_ops(&self);
         changed |= join_ops(&self);
         changed |= shrink_numbers(&self);
+        changed |= shrink_positions(&self);
+        changed |= shrink_arguments(&self);
         changed |= shrink_pairs(&self);
         changed |= shrink_rows(&self);
         changed |= shrink_params(&self);

@@ -6,6 +6,15 @@ kvc_situation kvc_failure_outline(const kvc_failure *failure)
 
     out.cropped = 0;
     out.reached = out.reached >= 2;
+    /* Others beside it seldom make another fault; those that share its cells do. */
+    if (out.shared == 1)
+        out.shared = 0;
+    /* Where its positions begin is no part of what is wrong with a decode that was taken. */
+    if (failure->op == KVC_DECODE && failure->law != KVC_REFUSE && failure->law != KVC_ATOMIC)
+        out.ask = KVC_ASK_NOTHING;
+    /* A sequence number that means any is a fault of its own where it is refused. */
+    if (out.ask == KVC_ASK_PART_OF_ANY || out.ask == KVC_ASK_ANY)
+        out.ask = failure->deviation == KVC_REFUSED ? KVC_ASK_ANY : KVC_ASK_PART;
     if (out.ask == KVC_ASK_ALL)
         out.ask = KVC_ASK_PART;
     /* What must be refused, or was refused, must be so for any number of tokens. */

@@ -58,6 +58,20 @@ static const struct {
     {"save", {"offered", "absent", "used", NULL}, NULL, KVC_STORING_OFFERED},
     {"state", {"offered", "absent", "used", NULL}, NULL, KVC_STORING_OFFERED},
     {"quantize", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
+    {"decode", {"consecutive", NULL}, NULL, 0},
+    {"cells", {"refuse", NULL}, NULL, 0},
+    {"seq_rm", {"exact", NULL}, NULL, 0},
+    {"seq_rm_state", {"refuse", "snapshots", NULL}, NULL, KVC_SEQ_RM_STATE_REFUSE},
+    {"seq_rm_inside", {"hole", "left", NULL}, NULL, KVC_SEQ_RM_INSIDE_HOLE},
+    {"seq_rm_window", {"ask_first", NULL}, NULL, 0},
+    {"seq_cp", {"any", "whole", NULL}, NULL, KVC_SEQ_CP_ANY},
+    {"seq_keep", {"others_go", NULL}, NULL, 0},
+    {"seq_add", {"move", NULL}, NULL, 0},
+    {"seq_div", {"divide", NULL}, NULL, 0},
+    {"clear", {"all", NULL}, NULL, 0},
+    {"seq_save", {"nothing_changes", NULL}, NULL, 0},
+    {"seq_restore", {"replaces", NULL}, NULL, 0},
+    {"seq_restore_damaged", {"refuse", NULL}, NULL, 0},
 };
 
 static int read_list_value(const cJSON *item, const char *name, kvc_contract_rule *rule, kvc_error *error)
@@ -264,7 +278,21 @@ static const kvc_contract_rule standard_rules[KVC_CONTRACT_RULES] = {
     STANDARD(KVC_CONTRACT_PICKLE),        STANDARD(KVC_CONTRACT_POSITION),
     STANDARD(KVC_CONTRACT_APPEND_PARTS),  STANDARD(KVC_CONTRACT_APPEND_NONE),
     STANDARD(KVC_CONTRACT_CROP_EVICTED),  STANDARD(KVC_CONTRACT_SAVE),
-    STANDARD(KVC_CONTRACT_STATE),         STANDARD(KVC_CONTRACT_QUANTIZE)};
+    STANDARD(KVC_CONTRACT_STATE),         STANDARD(KVC_CONTRACT_QUANTIZE),
+    STANDARD(KVC_CONTRACT_DECODE),
+    STANDARD(KVC_CONTRACT_CELLS),
+    STANDARD(KVC_CONTRACT_SEQ_RM),
+    STANDARD(KVC_CONTRACT_SEQ_RM_STATE),
+    STANDARD(KVC_CONTRACT_SEQ_RM_INSIDE),
+    STANDARD(KVC_CONTRACT_SEQ_RM_WINDOW),
+    STANDARD(KVC_CONTRACT_SEQ_CP),
+    STANDARD(KVC_CONTRACT_SEQ_KEEP),
+    STANDARD(KVC_CONTRACT_SEQ_ADD),
+    STANDARD(KVC_CONTRACT_SEQ_DIV),
+    STANDARD(KVC_CONTRACT_CLEAR),
+    STANDARD(KVC_CONTRACT_SEQ_SAVE),
+    STANDARD(KVC_CONTRACT_SEQ_RESTORE),
+    STANDARD(KVC_CONTRACT_SEQ_RESTORE_DAMAGED)};
 
 void kvc_rules_standard(kvc_rules *rules)
 {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reference/sequences_judge.h"
+
 enum { WATCHED_MAX = KVC_TENSORS_MAX, SHORTCUTS = 64, COPIES_MAX = 1 << 18 };
 
 /* What a tensor of an observation is. */
@@ -113,6 +115,8 @@ void kvc_judge_close(kvc_judge *judge)
 
 int kvc_judge_start(kvc_judge *judge, const kvc_plan *plan, const int32_t *numbers)
 {
+    if (judge->model.run != NULL && (judge->model.sequences != NULL) != kvc_plan_has_sequences(plan))
+        kvc_model_close(&judge->model);
     if (judge->model.run == NULL && !kvc_model_open(&judge->model, plan))
         return 0;
     kvc_model_start(&judge->model, plan, numbers);
@@ -163,7 +167,7 @@ void kvc_failure_add(kvc_failure *failure, kvc_law law)
 
 /* A first fault decides place and deviation; later ones only add their laws. */
 static void note(kvc_failure *failure, int *found, kvc_law law, kvc_place place, int slot, int layer,
-                 kvc_deviation deviation)
+                      kvc_deviation deviation)
 {
     if (*found) {
         /* The fault that the name of the failure speaks of is the one of the first law. */
@@ -182,6 +186,12 @@ static void note(kvc_failure *failure, int *found, kvc_law law, kvc_place place,
     failure->slot = (int16_t)slot;
     failure->layer = (int16_t)layer;
     failure->deviation = (uint8_t)deviation;
+}
+
+void kvc_failure_note(kvc_failure *failure, int *found, kvc_law law, kvc_place place, int slot, int layer,
+                      kvc_deviation deviation)
+{
+    note(failure, found, law, place, slot, layer, deviation);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t word)
@@ -840,10 +850,7 @@ static void add_op_laws(const kvc_judge *judge, const kvc_op *op, kvc_failure *f
     case KVC_QUANTIZE:
         kvc_failure_add(failure, KVC_SAVE);
         break;
-    case KVC_APPEND:
-    case KVC_RECORD:
-    case KVC_INITIALIZE:
-    case KVC_TRIM_FRONT:
+    default:
         break;
     }
 }
@@ -957,6 +964,42 @@ static int judge_done(kvc_judge *judge, const kvc_op *op, const kvc_observation 
     return found;
 }
 
+/* One op on a cache that holds several sequences. */
+static int judge_sequences(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation, uint64_t other,
+                           kvc_failure *failure)
+{
+    const kvc_expectation *expectation = &judge->expectation;
+    int changed = judge->other_known && other != judge->other &&
+                  !(op->kind == KVC_DECODE && kvc_sequences_have_pending(judge->model.sequences));
+    int found = 0;
+
+    /* The cache refused something that it might have done, and stands where this op was not meant for. */
+    if (expectation->unspecified)
+        return 2;
+
+    if (observation->outcome != 0 || expectation->verdict == KVC_MUST_REFUSE) {
+        if (observation->outcome == 0)
+            note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_NOT_REFUSED);
+        else if (expectation->verdict == KVC_DO)
+            note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_REFUSED);
+        failure->complaint = found && observation->outcome != 0 ? complaint_of(observation) : 0;
+        if (observation->outcome != 0 && changed)
+            note(failure, &found, KVC_ATOMIC, KVC_PLACE_OTHER, -1, 0, KVC_CHANGED);
+        /* The report shows where the op should have left the cache. */
+        return kvc_model_commit(&judge->model, op, expectation, !found || expectation->verdict == KVC_MUST_REFUSE) ? found : -1;
+    }
+    if (!kvc_model_commit(&judge->model, op, expectation, 0))
+        return -1;
+    kvc_sequences_look(&judge->model, op, observation, failure, &found);
+    if (op->kind == KVC_SEQ_SAVE && changed)
+        note(failure, &found, KVC_SAVE, KVC_PLACE_OTHER, -1, 0, KVC_CHANGED);
+    if (found && (op->kind == KVC_SEQ_SAVE || op->kind == KVC_SEQ_RESTORE))
+        kvc_failure_add(failure, KVC_SAVE);
+    if (found && op->kind == KVC_CLEAR)
+        kvc_failure_add(failure, KVC_RESET_LAW);
+    return found;
+}
+
 int kvc_judge_step(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation, kvc_failure *failure)
 {
     uint64_t other;
@@ -971,6 +1014,13 @@ int kvc_judge_step(kvc_judge *judge, const kvc_op *op, const kvc_observation *ob
     failure->situation = judge->expectation.situation;
     failure->rule = (int32_t)judge->expectation.rule->name;
     failure->rule_layer = judge->expectation.layer;
+    if (judge->model.sequences != NULL) {
+        other = kvc_sequences_digest(observation);
+        result = judge_sequences(judge, op, observation, other, failure);
+        judge->other = other;
+        judge->other_known = 1;
+        return result;
+    }
     sort_tensors(judge, op, observation, &other);
     result = observation->outcome != 0 ? judge_refused(judge, op, observation, other, failure)
                                        : judge_done(judge, op, observation, other, failure);
@@ -985,6 +1035,13 @@ int kvc_judge_assume(kvc_judge *judge, const kvc_op *op)
     judge->step++;
     return kvc_model_commit(&judge->model, op, &judge->expectation,
                             judge->expectation.verdict == KVC_MUST_REFUSE);
+}
+
+int kvc_judge_assume_outcome(kvc_judge *judge, const kvc_op *op, int refused)
+{
+    kvc_model_expect(&judge->model, op, &judge->expectation);
+    judge->step++;
+    return kvc_model_commit(&judge->model, op, &judge->expectation, refused);
 }
 
 uint64_t kvc_judge_opaque(const kvc_judge *judge)

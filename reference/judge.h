@@ -19,7 +19,15 @@ typedef enum kvc_place {
     KVC_PLACE_EARLIER, /* an earlier return was changed */
     KVC_PLACE_OTHER,   /* a tensor of the subject that no view describes */
     KVC_PLACE_ORIGINAL, /* the cache that was copied */
-    KVC_PLACE_SEEN      /* what a mask lets the new tokens see */
+    KVC_PLACE_SEEN,     /* what a mask lets the new tokens see */
+    /* Of a cache that holds several sequences. */
+    KVC_PLACE_POSITIONS, /* the smallest and largest position that it reports */
+    KVC_PLACE_CELLS,     /* which tokens its cells hold, and where */
+    KVC_PLACE_CELL_KEYS, /* what the cells hold of them */
+    KVC_PLACE_CELL_VALUES,
+    KVC_PLACE_WINDOW,    /* the same of layers with a window */
+    KVC_PLACE_STATE,     /* the recurrent state */
+    KVC_PLACE_LOGITS     /* what comes of a decode */
 } kvc_place;
 
 /* One failure of one op. Copied by value, owns nothing; points to nothing. */
@@ -47,12 +55,14 @@ void kvc_judge_close(kvc_judge *judge);
 /* Begins a sequence. `plan` and `numbers` (may be NULL) must live until the next start. Returns 1, or 0 when memory is short. */
 int kvc_judge_start(kvc_judge *judge, const kvc_plan *plan, const int32_t *numbers);
 /*
- * Judges one op. Returns 0: as expected; 1: *failure is set, and the model stands where the op should have left it; -1: memory
- * is short. After a failure no more ops of the sequence can be judged.
+ * Judges one op. Returns 0: as expected; 1: *failure is set, and the model stands where the op should have left it; 2: no text says what
+ * this op does where the cache stands now; -1: memory is short. After a failure no more ops of the sequence can be judged.
  */
 int kvc_judge_step(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation, kvc_failure *failure);
 /* Takes an op as done as it must be, without an observation. Returns 0 when memory is short. */
 int kvc_judge_assume(kvc_judge *judge, const kvc_op *op);
+/* The same for one of which it is known whether it was refused. */
+int kvc_judge_assume_outcome(kvc_judge *judge, const kvc_op *op, int refused);
 /* A digest of the opaque tensors, and of those that no view describes, after the last op. */
 uint64_t kvc_judge_opaque(const kvc_judge *judge);
 /* The op never came back. */
@@ -61,6 +71,9 @@ void kvc_judge_died(kvc_judge *judge, const kvc_op *op, kvc_deviation how, kvc_f
 const kvc_model *kvc_judge_model(const kvc_judge *judge);
 const kvc_expectation *kvc_judge_expectation(const kvc_judge *judge);
 kvc_encoder *kvc_judge_encoder(kvc_judge *judge);
+/* Notes a fault: the first law that is broken decides place and deviation, later ones are only added. *found becomes 1. */
+void kvc_failure_note(kvc_failure *failure, int *found, kvc_law law, kvc_place place, int slot, int layer,
+                      kvc_deviation deviation);
 /* Adds a law to a failure: it is renamed when the law comes before its own. */
 void kvc_failure_add(kvc_failure *failure, kvc_law law);
 

@@ -14,8 +14,10 @@ int kvc_model_open(kvc_model *model, const kvc_plan *plan)
     memset(model, 0, sizeof *model);
     model->run = malloc(ROOM_AT_FIRST * sizeof *model->run);
     model->room = ROOM_AT_FIRST;
-    if (model->run == NULL)
+    if (model->run == NULL || (kvc_plan_has_sequences(plan) && (model->sequences = malloc(sizeof *model->sequences)) == NULL)) {
+        free(model->run);
         return 0;
+    }
     kvc_model_start(model, plan, NULL);
     return 1;
 }
@@ -49,11 +51,16 @@ void kvc_model_start(kvc_model *model, const kvc_plan *plan, const int32_t *numb
     model->offloaded = 0;
     model->fresh = 1;
     forget(model);
+    if (model->sequences != NULL) {
+        model->rows = plan->params.sequences;
+        kvc_sequences_start(model->sequences);
+    }
 }
 
 void kvc_model_close(kvc_model *model)
 {
     free(model->run);
+    free(model->sequences);
     memset(model, 0, sizeof *model);
 }
 
@@ -241,6 +248,10 @@ static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectatio
 void kvc_model_expect(const kvc_model *model, const kvc_op *op, kvc_expectation *out)
 {
     memset(out, 0, sizeof *out);
+    if (model->sequences != NULL) {
+        kvc_sequences_expect(model, op, out);
+        return;
+    }
     find_situation(model, op, &out->situation);
     /* Its layers are no longer in step: nothing is said of such a cache but that a reset mends it. */
     out->unspecified = model->torn && op->kind != KVC_RESET;
@@ -297,6 +308,8 @@ void kvc_model_expect(const kvc_model *model, const kvc_op *op, kvc_expectation 
         out->rule = model->plan->rules.rule[KVC_CONTRACT_QUANTIZE];
         out->unspecified |= model->quantized;
         return;
+    default:
+        break; /* ops on sequences: of other models */
     }
     out->rule = model->plan->rules.rule[KVC_CONTRACT_CROP];
     out->unspecified = 1;
@@ -426,6 +439,10 @@ int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *
     uint8_t rows[KVC_ROWS_MAX];
     int good = 1;
 
+    if (model->sequences != NULL) {
+        kvc_sequences_commit(model, op, expectation, refused);
+        return 1;
+    }
     model->appended = 0;
     model->fresh = model->fresh && op->kind == KVC_RECORD;
     model->trimmed = -1;
@@ -486,20 +503,26 @@ int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *
     case KVC_SAVE_FILE:
     case KVC_FROM_STATE:
         break;
+    default:
+        break; /* ops on sequences: of other models */
     }
     return good;
 }
 
 void kvc_situation_from_code(int code, kvc_situation *situation)
 {
-    situation->cropped = (uint8_t)(code % 2);
-    code /= 2;
-    situation->ask = (uint8_t)(code % 6);
-    code /= 6;
-    situation->recording = (uint8_t)(code % 3);
-    code /= 3;
-    situation->reached = (uint8_t)(code % 4);
-    situation->held = (uint8_t)(code / 4 % 4);
+    int alone = code % KVC_SITUATIONS_ALONE;
+    int more = code / KVC_SITUATIONS_ALONE;
+
+    situation->cropped = (uint8_t)(alone % 2);
+    alone /= 2;
+    situation->ask = (uint8_t)(alone % KVC_ASKS + more % 2 * KVC_ASKS);
+    alone /= KVC_ASKS;
+    situation->recording = (uint8_t)(alone % 3);
+    alone /= 3;
+    situation->reached = (uint8_t)(alone % 4);
+    situation->held = (uint8_t)(alone / 4 % 4);
+    situation->shared = (uint8_t)(more / 2 % 3);
 }
 
 const char *kvc_situation_text(const kvc_situation *situation, char *buffer, size_t size)
@@ -508,10 +531,12 @@ const char *kvc_situation_text(const kvc_situation *situation, char *buffer, siz
     static const char *const reached[] = {"", ", below its boundary", ", at its boundary", ", past its boundary"};
     static const char *const recording[] = {"", ", recording", ", recording switched on late"};
     static const char *const ask[] = {"",          ", asked for nothing",        ", asked for some",
-                                      ", asked for all", ", asked for more than there is", ", asked with a positive number"};
+                                      ", asked for all", ", asked for more than there is", ", asked with a positive number",
+                                      ", asked for all of any", ", asked for some of any"};
+    static const char *const shared[] = {"", ", beside others", ", sharing with others"};
 
-    (void)snprintf(buffer, size, "%s%s%s%s%s", held[situation->held % 4], reached[situation->reached % 4],
-                   recording[situation->recording % 3], situation->cropped ? ", just cropped" : "",
-                   ask[situation->ask % 6]);
+    (void)snprintf(buffer, size, "%s%s%s%s%s%s", held[situation->held % 4], reached[situation->reached % 4],
+                   recording[situation->recording % 3], shared[situation->shared % 3], situation->cropped ? ", just cropped" : "",
+                   ask[situation->ask % 8]);
     return buffer;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "reference/plan.h"
+#include "reference/sequences.h"
 
 /* Tokens of the log with numbers that follow each other and the same rows of origin; it ends where the next begins. */
 typedef struct kvc_run {
@@ -54,6 +55,7 @@ typedef struct kvc_model {
     int fresh;          /* nothing was done with it yet, but for recording */
     int initialized;    /* its memory was taken before anything else */
     kvc_slot_state slot[KVC_SLOTS_MAX];
+    kvc_sequences *sequences; /* of a cache that holds several, made when first needed; owned */
 } kvc_model;
 
 typedef enum kvc_verdict {
@@ -69,7 +71,9 @@ typedef enum kvc_ask {
     KVC_ASK_PART,
     KVC_ASK_ALL,
     KVC_ASK_OVER, /* more than there is */
-    KVC_ASK_POSITIVE
+    KVC_ASK_POSITIVE, /* of a range of positions: one that is not at the end */
+    KVC_ASK_ANY,         /* all of all sequences */
+    KVC_ASK_PART_OF_ANY  /* a range of all sequences */
 } kvc_ask;
 
 /* Where the cache stands before an op, by the model alone. */
@@ -79,6 +83,7 @@ typedef struct kvc_situation {
     uint8_t recording; /* 0 off, 1 since the first append, 2 switched on late */
     uint8_t ask;      /* kvc_ask */
     uint8_t cropped;  /* just cropped */
+    uint8_t shared;   /* 0 no other sequence, 1 others hold tokens too, 2 and may share cells with it */
 } kvc_situation;
 
 typedef struct kvc_expectation {
@@ -130,11 +135,12 @@ int32_t kvc_model_floor(const kvc_model *model);
 /* "crop on a full window, recording" and the like; written to `buffer`. */
 const char *kvc_situation_text(const kvc_situation *situation, char *buffer, size_t size);
 /* A number for each situation, for tables; below KVC_SITUATIONS. */
-enum { KVC_SITUATIONS = 4 * 4 * 3 * 6 * 2 };
+enum { KVC_ASKS = 6, KVC_SITUATIONS_ALONE = 4 * 4 * 3 * KVC_ASKS * 2, KVC_SITUATIONS = 3 * 2 * KVC_SITUATIONS_ALONE };
 static inline int kvc_situation_code(const kvc_situation *situation)
 {
-    return (((situation->held * 4 + situation->reached) * 3 + situation->recording) * 6 + situation->ask) * 2 +
-           situation->cropped;
+    /* What only caches of several sequences have comes behind all others: ids of findings depend on these numbers. */
+    return (((situation->held * 4 + situation->reached) * 3 + situation->recording) * KVC_ASKS + situation->ask % KVC_ASKS) * 2 +
+           situation->cropped + KVC_SITUATIONS_ALONE * (situation->shared * 2 + situation->ask / KVC_ASKS);
 }
 void kvc_situation_from_code(int code, kvc_situation *situation);
 

@@ -5,7 +5,12 @@
 
 static const char *const names[KVC_OP_KINDS] = {"append", "crop", "reset", "reorder", "select", "repeat", "record",
                                                 "offload", "prefetch", "initialize", "copy", "pickle",
-                                                "trim", "trim_front", "save", "state", "quantize"};
+                                                "trim", "trim_front", "save", "state", "quantize",
+                                                "decode", "seq_rm", "seq_cp", "seq_keep", "seq_add", "seq_div",
+                                                "clear", "seq_save", "seq_restore"};
+static const char *const arguments[KVC_OP_KINDS] = {"n", "n", "", "r", "r", "n", "n", "", "", "", "", "",
+                                                    "n", "", "", "", "",
+                                                    "rnb", "sbe", "sobe", "s", "sben", "sben", "n", "s", "sn"};
 
 const char *kvc_op_name(kvc_op_kind kind) {
     return names[kind];
@@ -21,20 +26,58 @@ int kvc_op_parse_name(const char *name, kvc_op_kind *kind) {
     return 0;
 }
 
+const char *kvc_op_arguments(kvc_op_kind kind) {
+    return arguments[kind];
+}
+
+int32_t kvc_op_argument(const kvc_op *op, char letter) {
+    switch (letter) {
+    case 's':
+        return op->sequence;
+    case 'o':
+        return op->other;
+    case 'b':
+        return op->begin;
+    case 'e':
+        return op->end;
+    default:
+        return op->n;
+    }
+}
+
+void kvc_op_set_argument(kvc_op *op, char letter, int32_t value) {
+    switch (letter) {
+    case 's':
+        op->sequence = value;
+        return;
+    case 'o':
+        op->other = value;
+        return;
+    case 'b':
+        op->begin = value;
+        return;
+    case 'e':
+        op->end = value;
+        return;
+    default:
+        op->n = value;
+    }
+}
+
+int kvc_op_omits(const kvc_op *op, char letter) {
+    return op->kind == KVC_DECODE && letter == 'b' && op->begin == 0;
+}
+
 int kvc_op_has_number(kvc_op_kind kind) {
-    return kind == KVC_APPEND || kvc_op_is_rollback((int)kind) || kind == KVC_REPEAT || kind == KVC_RECORD;
+    return strchr(arguments[kind], 'n') != NULL;
 }
 
 int kvc_op_has_rows(kvc_op_kind kind) {
-    return kind == KVC_REORDER || kind == KVC_SELECT;
+    return strchr(arguments[kind], 'r') != NULL;
 }
 
-static int has_number(const kvc_op *op) {
-    return kvc_op_has_number((kvc_op_kind)op->kind);
-}
-
-static int has_rows(const kvc_op *op) {
-    return kvc_op_has_rows((kvc_op_kind)op->kind);
+int32_t kvc_op_tokens(const kvc_op *op) {
+    return op->kind == KVC_APPEND ? op->n : op->kind == KVC_DECODE ? op->n * op->count : 0;
 }
 
 static int compare_numbers(int64_t a, int64_t b) {
@@ -45,26 +88,57 @@ static int64_t magnitude(int32_t n) {
     return n < 0 ? -(int64_t)n : (int64_t)n;
 }
 
+/* How far an argument is from the plainest: no bound for a range, sequence 0; a number that means any sequence comes last. */
+static int64_t distance(const kvc_op *op, char letter) {
+    int32_t value = kvc_op_argument(op, letter);
+    if (letter == 's') {
+        return value < 0 ? KVC_ROWS_MAX : value;
+    }
+    if ((letter == 'b' || letter == 'e') && op->kind != KVC_DECODE) {
+        return value < 0 ? 0 : (int64_t)value + 1;
+    }
+    return magnitude(value);
+}
+
+static int compare_rows(const kvc_op *a, const kvc_op *b) {
+    int order = compare_numbers(a->count, b->count);
+    for (size_t i = 0; order == 0 && i < a->count && i < KVC_ROWS_MAX; i++) {
+        order = compare_numbers(a->rows[i], b->rows[i]);
+    }
+    return order;
+}
+
 int kvc_op_compare(const kvc_op *a, const kvc_op *b) {
     int order = compare_numbers(a->kind, b->kind);
-    if (order == 0 && has_number(a)) {
-        order = compare_numbers(magnitude(a->n), magnitude(b->n));
-        if (order == 0) {
-            order = compare_numbers(a->n, b->n);
+    for (const char *letter = arguments[a->kind]; order == 0 && *letter != '\0'; letter++) {
+        int32_t left = kvc_op_argument(a, *letter);
+        int32_t right = kvc_op_argument(b, *letter);
+        if (*letter == 'r') {
+            order = compare_rows(a, b);
+            continue;
         }
-    }
-    if (order == 0 && has_rows(a)) {
-        order = compare_numbers(a->count, b->count);
-        for (size_t i = 0; order == 0 && i < a->count && i < KVC_ROWS_MAX; i++) {
-            order = compare_numbers(a->rows[i], b->rows[i]);
+        order = compare_numbers(distance(a, *letter), distance(b, *letter));
+        if (order == 0) {
+            order = compare_numbers(left, right);
         }
     }
     return order;
 }
 
 int64_t kvc_op_weight(const kvc_op *op) {
+    const char *letters = arguments[op->kind];
+    int64_t weight = 0;
     /* An append of one token is the plainer way to a cache that has its memory, and a plainer one than an append of none. */
-    return op->kind == KVC_APPEND && op->n == 0 ? 2 : has_number(op) ? magnitude(op->n) : op->kind == KVC_INITIALIZE ? 2 : 1;
+    if (op->kind == KVC_INITIALIZE || (op->kind == KVC_APPEND && op->n == 0)) {
+        return 2;
+    }
+    if (strcmp(letters, "n") == 0) {
+        return magnitude(op->n);
+    }
+    for (; *letters != '\0'; letters++) {
+        weight += *letters == 'r' ? (op->kind == KVC_DECODE ? op->count : 0) : distance(op, *letters);
+    }
+    return weight > 0 ? weight : 1;
 }
 
 static int64_t total_weight(const kvc_op *ops, size_t count) {
@@ -87,18 +161,23 @@ int kvc_ops_compare(const kvc_op *a, size_t a_count, const kvc_op *b, size_t b_c
 }
 
 int kvc_op_format(const kvc_op *op, char *buffer, size_t size) {
-    if (has_number(op)) {
-        return snprintf(buffer, size, "%s %d", kvc_op_name((kvc_op_kind)op->kind), (int)op->n);
-    }
-    if (!has_rows(op)) {
-        return snprintf(buffer, size, "%s", kvc_op_name((kvc_op_kind)op->kind));
-    }
-    /* Rows are below 256: three digits, a comma and a space each. */
-    char list[5 * KVC_ROWS_MAX + 1];
+    /* Rows are below 256: three digits, a comma and a space each. Other arguments have at most eleven characters and a comma. */
+    char list[5 * KVC_ROWS_MAX + 80];
     size_t used = 0;
     list[0] = '\0';
-    for (size_t i = 0; i < op->count && i < KVC_ROWS_MAX; i++) {
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%u", i == 0 ? "" : ", ", (unsigned)op->rows[i]);
+    for (const char *letter = arguments[op->kind]; *letter != '\0'; letter++) {
+        if (kvc_op_omits(op, *letter)) {
+            continue;
+        }
+        used += (size_t)snprintf(list + used, sizeof list - used, " ");
+        if (*letter != 'r') {
+            used += (size_t)snprintf(list + used, sizeof list - used, "%d", (int)kvc_op_argument(op, *letter));
+            continue;
+        }
+        for (size_t i = 0; i < op->count && i < KVC_ROWS_MAX; i++) {
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%u", i == 0 ? "[" : ", ", (unsigned)op->rows[i]);
+        }
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s", op->count > 0 ? "]" : "[]");
     }
-    return snprintf(buffer, size, "%s [%s]", kvc_op_name((kvc_op_kind)op->kind), list);
+    return snprintf(buffer, size, "%s%s", kvc_op_name((kvc_op_kind)op->kind), list);
 }

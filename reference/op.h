@@ -9,12 +9,23 @@
 
 #include "kvconform/plugin.h"
 
-enum { KVC_OP_KINDS = 17, KVC_OPS_MAX = 64 };
+enum { KVC_OP_KINDS = 26, KVC_OPS_MAX = 64 };
 
 const char *kvc_op_name(kvc_op_kind kind);
-/* Whether the op takes a number (`n`) or rows. The others stand alone. */
+/*
+ * The arguments of an op in the order in which they are written, one letter each: `n`, `r` for rows, `s` for the sequence, `o` for the
+ * other one, `b` and `e` for begin and end. "" for an op that stands alone.
+ */
+const char *kvc_op_arguments(kvc_op_kind kind);
+/* The argument of such a letter; not for `r`. */
+int32_t kvc_op_argument(const kvc_op *op, char letter);
+void kvc_op_set_argument(kvc_op *op, char letter, int32_t value);
+/* A decode is written without its `begin` where that is 0. */
+int kvc_op_omits(const kvc_op *op, char letter);
 int kvc_op_has_number(kvc_op_kind kind);
 int kvc_op_has_rows(kvc_op_kind kind);
+/* How many token numbers it uses up. */
+int32_t kvc_op_tokens(const kvc_op *op);
 /* Whether the op puts the whole cache elsewhere and must leave it as it was: offload, prefetch, copy, pickle, ... */
 static inline int kvc_op_moves_cache(kvc_op_kind kind)
 {

@@ -31,6 +31,10 @@ static const kvc_param_info table[KVC_PARAMS] = {
     {"watch", offsetof(kvc_params, watch), 0, 1, 0, NULL},
     {"parts", offsetof(kvc_params, parts), 0, 255, 0, NULL},
     {"layers", offsetof(kvc_params, layers), 0, 255, 0, NULL},
+    {"sequences", offsetof(kvc_params, sequences), 1, 4, 1, NULL},
+    {"snapshots", offsetof(kvc_params, snapshots), 0, 64, 0, NULL},
+    {"step", offsetof(kvc_params, step), 1, 4096, 8, NULL},
+    {"load", offsetof(kvc_params, load), 1, 4096, 3, NULL},
 };
 
 const kvc_param_info *kvc_param_table(void) {

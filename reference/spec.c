@@ -68,8 +68,8 @@ static int read_ops(const cJSON *json, const char *name, kvc_spec *spec, kvc_err
         }
         spec->ops |= 1u << kind;
     }
-    if ((spec->ops & (1u << KVC_APPEND)) == 0) {
-        kvc_error_set(error, "%s: field \"ops\": expected append among them", name);
+    if ((spec->ops & (1u << KVC_APPEND | 1u << KVC_DECODE)) == 0) {
+        kvc_error_set(error, "%s: field \"ops\": expected append or decode among them", name);
         return 0;
     }
     return 1;
@@ -243,6 +243,34 @@ const char *kvc_spec_since(const kvc_spec *spec, const char *name)
             return spec->since_version[at];
     }
     return "";
+}
+
+/* What a cache of several sequences keeps of each: it has decode instead of append, and no views. */
+static int read_memory(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
+{
+    static const char *const words[] = {"attention", "window", "state", "alone", NULL};
+    const cJSON *list;
+    const cJSON *item;
+
+    if (cJSON_GetObjectItemCaseSensitive(json, "memory") != NULL) {
+        if (!kvc_json_array(json, name, "memory", 4, &list, error))
+            return 0;
+        cJSON_ArrayForEach(item, list) {
+            int word = cJSON_IsString(item) ? find_word(item->valuestring, words, name, "memory", error) : -1;
+            if (word < 0) {
+                if (!cJSON_IsString(item))
+                    kvc_error_set(error, "%s: field \"memory\": expected words", name);
+                return 0;
+            }
+            spec->memory |= 1u << word;
+        }
+    }
+    if ((spec->memory != 0) != ((spec->ops & 1u << KVC_DECODE) != 0) ||
+        (spec->memory != 0 && (spec->layers > 0 || (spec->ops & ((1u << KVC_DECODE) - 1)) != 0))) {
+        kvc_error_set(error, "%s: expected \"memory\" together with decode and ops on sequences only", name);
+        return 0;
+    }
+    return 1;
 }
 
 static int read_share(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
@@ -462,7 +490,7 @@ int kvc_spec_from_json(const cJSON *json, const char *name, kvc_spec *spec, kvc_
 {
     static const char *const known[] = {"schema", "subject", "variant", "title",  "kind",  "ops",   "params", "dtypes",
                                         "parts",  "layers",  "length",  "claim", "views", "notes",  "since", "source", "values",
-                                        "share",  NULL};
+                                        "share",  "memory", NULL};
     char text[64];
     const cJSON *list;
     const cJSON *item;
@@ -484,7 +512,7 @@ int kvc_spec_from_json(const cJSON *json, const char *name, kvc_spec *spec, kvc_
         !read_dtypes(json, name, spec, error) || !read_boolean(json, name, "length", 1, &spec->length, error) ||
         !read_boolean(json, name, "claim", 0, &spec->claim, error) || !read_parts(json, name, spec, error) || !read_since(json, name, spec, error) ||
         !read_choices(json, name, "layers", spec->layer_choice, &spec->layers, error) ||
-        !read_share(json, name, spec, error))
+        !read_share(json, name, spec, error) || !read_memory(json, name, spec, error))
         return 0;
     if (cJSON_GetObjectItemCaseSensitive(json, "views") != NULL) {
         if (!kvc_json_array(json, name, "views", KVC_VIEWS_MAX, &list, error))
@@ -494,8 +522,8 @@ int kvc_spec_from_json(const cJSON *json, const char *name, kvc_spec *spec, kvc_
                 return 0;
         }
     }
-    if (spec->views == 0 && spec->layers == 0) {
-        kvc_error_set(error, "%s: expected \"views\" or \"layers\"", name);
+    if (((spec->views > 0) + (spec->layers > 0) == 0) == (spec->memory == 0) || (spec->memory != 0 && spec->views > 0)) {
+        kvc_error_set(error, "%s: expected \"views\" or \"layers\", or \"memory\"", name);
         return 0;
     }
     return check_rule_params(spec, name, error) && read_values(json, name, spec, error);

@@ -105,6 +105,14 @@ typedef enum kvc_kind {
 } kvc_kind;
 enum { KVC_KINDS = 12 };
 
+/* What a cache that holds several sequences keeps of each. */
+typedef enum kvc_memory {
+    KVC_MEMORY_ATTENTION = 0, /* every token, in a cell of its own */
+    KVC_MEMORY_WINDOW,        /* the newest tokens, in layers with a sliding window */
+    KVC_MEMORY_STATE,         /* one recurrent state */
+    KVC_MEMORY_ALONE          /* not a memory: what a cell holds depends on its token and position alone */
+} kvc_memory;
+
 typedef struct kvc_view_spec {
     char name[40];
     int numbered; /* one tensor for each of `states` */
@@ -146,6 +154,7 @@ typedef struct kvc_spec {
     char since_version[KVC_SINCE_MAX][24];
     int layers; /* number of entries in `layer_choice`, 0: one layer */
     char layer_choice[KVC_CHOICES_MAX][KVC_CHOICE_NAME_MAX];
+    unsigned memory; /* of a cache that holds several sequences: bit 1 << kvc_memory; 0 for all others */
     int views;
     kvc_view_spec view[KVC_VIEWS_MAX];
 } kvc_spec;

@@ -11,17 +11,16 @@
 static int check_op(const kvc_check *check, const cJSON *op)
 {
     const cJSON *name = cJSON_GetArrayItem(op, 0);
-    const cJSON *argument = cJSON_GetArrayItem(op, 1);
+    const cJSON *argument = NULL;
     const cJSON *row = NULL;
-    int good = cJSON_IsArray(op) && cJSON_GetArraySize(op) <= 2 && cJSON_IsString(name) && name->valuestring[0] != '\0' &&
+    int good = cJSON_IsArray(op) && cJSON_GetArraySize(op) <= 5 && cJSON_IsString(name) && name->valuestring[0] != '\0' &&
                strlen(name->valuestring) <= KVC_RESULT_WORD_MAX;
-    if (good && cJSON_IsArray(argument)) {
-        good = cJSON_GetArraySize(argument) <= 1024;
+    for (argument = good ? name->next : NULL; argument != NULL; argument = argument->next) {
+        good = good && (cJSON_IsArray(argument) ? cJSON_GetArraySize(argument) <= 1024
+                                                : kvc_check_is_integer(argument, -2147483648.0, 2147483647.0));
         cJSON_ArrayForEach (row, argument) {
-            good = good && kvc_check_is_integer(row, 0, 1 << 20);
+            good = good && cJSON_IsArray(argument) && kvc_check_is_integer(row, 0, 1 << 20);
         }
-    } else if (good && argument != NULL) {
-        good = kvc_check_is_integer(argument, -2147483648.0, 2147483647.0);
     }
     return good ? 0 : kvc_check_fail(check, NULL, "expected an op such as [\"append\", 3], [\"reorder\", [1, 0]] or [\"reset\"]");
 }

@@ -78,9 +78,8 @@ void kvc_words_add_value(kvc_text *text, const cJSON *value)
 
 void kvc_words_add_op(kvc_text *text, const cJSON *op)
 {
-    const cJSON *argument = op->child->next;
     kvc_text_add(text, op->child->valuestring);
-    if (argument != NULL) {
+    for (const cJSON *argument = op->child->next; argument != NULL; argument = argument->next) {
         kvc_text_add(text, cJSON_IsArray(argument) ? " [" : " ");
         kvc_words_add_value(text, argument);
         kvc_text_add(text, cJSON_IsArray(argument) ? "]" : "");

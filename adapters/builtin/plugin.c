@@ -446,6 +446,7 @@ static const kvc_refusal *run_op(kvc_cache *cache, const kvc_op *op, const int32
     case KVC_SAVE_FILE:
     case KVC_FROM_STATE:
     case KVC_QUANTIZE:
+    default:
         break;
     }
     return &kvc_refusal_absent;

@@ -17,6 +17,7 @@ of a subject has a virtual environment of its own; torch, which is large, lives 
     environments/transformers-5.24.0/     transformers and what it depends on
     environments/mlx-0.32.4/              mlx for processors, and what all versions of mlx-lm import beside it
     environments/mlx-lm-0.32.2/           mlx-lm alone
+    environments/llama.cpp-0.3.36/        llama.cpp as this version of llama-cpp-python holds it, compiled from source
     environments/NAME.lock                held while NAME is made, so that two processes do not collide
 
 Without quantisers an environment still serves all other caches. Why there are none stands in its file `without.json`; they are
@@ -95,6 +96,8 @@ class Recipe:
     about: str
     shared: Recipe | None = None
     extra: Recipe | None = None
+    cmake: str = ""
+    """Words for the build of a package that is compiled from its source."""
 
     def describe(self) -> dict[str, object]:
         """What a complete environment's stamp holds: it is stale as soon as any of this changes."""
@@ -103,7 +106,7 @@ class Recipe:
             "python": sys.version,
             "requirements": list(self.requirements),
             "shared": self.shared.describe() if self.shared else None,
-        }
+        } | ({"cmake": self.cmake} if self.cmake else {})
 
 
 def torch_recipe() -> Recipe:
@@ -120,6 +123,13 @@ def mlx_recipe() -> Recipe:
     """The packages that mlx-lm imports, so that its versions can be installed without dependencies and share one mlx."""
     packages = ("numpy", "transformers==5.24.0", "sentencepiece", "protobuf", "pyyaml", "jinja2")
     return Recipe(f"mlx-{MLX}", (f"mlx[cpu]=={MLX}", *packages), ("mlx.core", "numpy"), "about 200 MB, once")
+
+
+def llama_recipe(version: str) -> Recipe:
+    """llama.cpp's headers and libraries, compiled. Its Python part is not used: it comes without what only that needs."""
+    packages = ("--no-deps", "--no-binary", "llama-cpp-python", f"llama-cpp-python=={version}")
+    about = "compiled from source, which takes ten minutes, once"
+    return Recipe(f"llama.cpp-{version}", packages, (), about, cmake="-DLLAVA_BUILD=OFF")
 
 
 QUANTISERS_CHECK = """
@@ -157,6 +167,8 @@ def recipe_of(subject: str, version: str) -> Recipe:
     if subject == "mlx-lm":
         requirements = ("--no-deps", f"mlx-lm=={version}")
         return Recipe(f"mlx-lm-{version}", requirements, ("mlx_lm.models.cache",), "less than 1 MB", mlx_recipe())
+    if subject == "llama.cpp":
+        return llama_recipe(version)
     raise Problem(USAGE, f"no such subject: {shown(subject)} (known: {', '.join(SUBJECTS)})")
 
 
@@ -284,14 +296,14 @@ def clean_environment() -> dict[str, str]:
     return kept
 
 
-def call(command: Sequence[str]) -> tuple[int, str]:
-    """Runs a command without standard input. Returns its exit status and all that it printed."""
+def call(command: Sequence[str], **more: str) -> tuple[int, str]:
+    """Runs a command without standard input, with more variables. Returns its exit status and all that it printed."""
     done = subprocess.run(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env=clean_environment(),
+        env=clean_environment() | more,
         encoding="utf-8",
         errors="replace",
         check=False,
@@ -360,7 +372,8 @@ def build(folder: Path, recipe: Recipe, others: Sequence[Path]) -> None:
     if others:
         link(folder, others)
     command = [str(interpreter(folder)), "-m", "pip", "install", "--progress-bar", "off", "--retries", "2"]
-    status, output = call([*command, *pip_arguments(), *recipe.requirements])
+    more = {"CMAKE_ARGS": recipe.cmake} if recipe.cmake else {}
+    status, output = call([*command, *pip_arguments(), *recipe.requirements], **more)
     if status != 0:
         raise explain(" ".join(recipe.requirements), output)
     if not recipe.modules:

@@ -96,6 +96,11 @@ typedef struct kvc_params {
     int32_t watch;     /* 1: inputs and earlier returns are shown after every op (docs/protocol.md, Parameters) */
     int32_t parts;     /* kvconform's own */
     int32_t layers;    /* kvconform's own */
+    /* Of caches that hold several sequences. */
+    int32_t sequences; /* how many it holds at most */
+    int32_t snapshots; /* states before the newest that a recurrent memory keeps of each sequence, to go back to */
+    int32_t step;      /* most tokens that are worked out at once */
+    int32_t load;      /* tokens of a long decode, kvconform's own */
 } kvc_params;
 
 /* ---- What is done with it ---- */
@@ -120,12 +125,21 @@ typedef enum kvc_op_kind {
     KVC_TRIM_FRONT, /* the oldest tokens go, down to the capacity */
     KVC_SAVE_FILE,  /* saved to a file and loaded; the sequence goes on with what was loaded */
     KVC_FROM_STATE, /* made anew from what the cache calls its state */
-    KVC_QUANTIZE    /* turned into a cache that quantises */
+    KVC_QUANTIZE,   /* turned into a cache that quantises */
+    /* Ops on one cache that holds several sequences, numbered from 0. A range of positions is [begin, end); below 0: from 0, to the last. */
+    KVC_DECODE,   /* rows[count]: n tokens for each of these sequences, in one batch; begin: how far their first position is off */
+    KVC_SEQ_RM,   /* sequence, below 0 for all; begin, end: tokens at these positions are removed */
+    KVC_SEQ_CP,   /* sequence, other, begin, end: tokens at these positions belong to the other one too */
+    KVC_SEQ_KEEP, /* sequence: all tokens of others are removed */
+    KVC_SEQ_ADD,  /* sequence, begin, end, n: their positions are moved by n */
+    KVC_SEQ_DIV,  /* sequence, begin, end, n: their positions are divided by n */
+    KVC_CLEAR,    /* n: 1 with the data, 0 without */
+    KVC_SEQ_SAVE,   /* sequence: its state is written; the last one that was stays for later */
+    KVC_SEQ_RESTORE /* sequence: becomes what was saved last; n: 0, or the number of a damage that was done to it */
 } kvc_op_kind;
 
 /*
- * One call on a cache. Fields that an op does not use are 0. The last four are for caches that hold several sequences: no op of
- * the list above uses them.
+ * One call on a cache. Fields that an op does not use are 0. The last four are for caches that hold several sequences.
  */
 typedef struct kvc_op {
     uint8_t kind;  /* kvc_op_kind */
@@ -209,7 +223,8 @@ typedef struct kvc_plugin {
      */
     kvc_cache *(*open)(const char *variant, const kvc_params *params, const char *parts, const char *layers);
     /*
-     * Performs one op and shows the state after it. `numbers` are the token numbers of an append (op->n of them), otherwise NULL.
+     * Performs one op and shows the state after it. `numbers` are the token numbers of an append (op->n of them) or a decode (op->n for
+     * each of its sequences, one sequence behind the other), otherwise NULL.
      * Always returns: a refusal is an outcome.
      */
     void (*run)(kvc_cache *cache, const kvc_op *op, const int32_t *numbers, kvc_observation *out);

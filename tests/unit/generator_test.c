@@ -430,6 +430,7 @@ static void expect_assisted(const kvc_sequence *sequence, int records) {
         case KVC_SAVE_FILE:
         case KVC_FROM_STATE:
         case KVC_QUANTIZE:
+        default:
             cr_assert_fail("%s in assisted decoding", kvc_op_name((kvc_op_kind)op->kind));
         }
     }

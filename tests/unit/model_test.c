@@ -767,20 +767,20 @@ Test(model, situations) {
     static const struct {
         const char *before[6];
         const char *op;
-        kvc_situation situation; /* held, reached, recording, ask, cropped */
+        kvc_situation situation; /* held, reached, recording, ask, cropped, shared */
     } table[] = {
-        {{NULL}, "crop -1", {0, 1, 0, KVC_ASK_OVER, 0}},
-        {{"record 1", NULL}, "crop 0", {0, 1, 1, KVC_ASK_ZERO, 0}},
-        {{"append 2", NULL}, "append 1", {2, 1, 0, KVC_ASK_NOTHING, 0}},
-        {{"append 3", NULL}, "crop -3", {2, 2, 0, KVC_ASK_ALL, 0}},
-        {{"record 1", "append 4", NULL}, "crop -2", {2, 3, 1, KVC_ASK_PART, 0}},
-        {{"append 1", "record 1", NULL}, "crop 1", {2, 1, 2, KVC_ASK_POSITIVE, 0}},
-        {{"append 1", "crop -1", NULL}, "crop -1", {1, 1, 0, KVC_ASK_OVER, 1}},
-        {{"append 1", "crop -1", "append 1", NULL}, "crop -1", {2, 1, 0, KVC_ASK_ALL, 0}},
-        {{"append 1", "reset", NULL}, "reset", {0, 1, 0, KVC_ASK_NOTHING, 0}},
-        {{"initialize", NULL}, "crop -1", {3, 1, 0, KVC_ASK_OVER, 0}},
-        {{"initialize", "reset", NULL}, "append 1", {0, 1, 0, KVC_ASK_NOTHING, 0}},
-        {{"append 2", "crop -1", "pickle", NULL}, "copy", {2, 1, 0, KVC_ASK_NOTHING, 1}},
+        {{NULL}, "crop -1", {0, 1, 0, KVC_ASK_OVER, 0, 0}},
+        {{"record 1", NULL}, "crop 0", {0, 1, 1, KVC_ASK_ZERO, 0, 0}},
+        {{"append 2", NULL}, "append 1", {2, 1, 0, KVC_ASK_NOTHING, 0, 0}},
+        {{"append 3", NULL}, "crop -3", {2, 2, 0, KVC_ASK_ALL, 0, 0}},
+        {{"record 1", "append 4", NULL}, "crop -2", {2, 3, 1, KVC_ASK_PART, 0, 0}},
+        {{"append 1", "record 1", NULL}, "crop 1", {2, 1, 2, KVC_ASK_POSITIVE, 0, 0}},
+        {{"append 1", "crop -1", NULL}, "crop -1", {1, 1, 0, KVC_ASK_OVER, 1, 0}},
+        {{"append 1", "crop -1", "append 1", NULL}, "crop -1", {2, 1, 0, KVC_ASK_ALL, 0, 0}},
+        {{"append 1", "reset", NULL}, "reset", {0, 1, 0, KVC_ASK_NOTHING, 0, 0}},
+        {{"initialize", NULL}, "crop -1", {3, 1, 0, KVC_ASK_OVER, 0, 0}},
+        {{"initialize", "reset", NULL}, "append 1", {0, 1, 0, KVC_ASK_NOTHING, 0, 0}},
+        {{"append 2", "crop -1", "pickle", NULL}, "copy", {2, 1, 0, KVC_ASK_NOTHING, 1, 0}},
     };
     s->params.window = 3;
     tiny_plan(s);

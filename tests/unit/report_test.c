@@ -151,7 +151,7 @@ Test(result, names_the_wrong_field)
          "runs[1].findings[0].case.ops[1]: expected an op"},
         {"runs.1.findings.0.case", "ops", "[[\"append\", 2], []]", "runs[1].findings[0].case.ops[1]: expected an op"},
         {"runs.1.findings.0.case", "ops", "[[\"append\", 2], [\"reorder\", [-1]]]", "runs[1].findings[0].case.ops[1]"},
-        {"runs.1.findings.0.case", "ops", "[[\"append\", 2, 3], [\"reset\"]]", "runs[1].findings[0].case.ops[0]"},
+        {"runs.1.findings.0.case", "ops", "[[\"append\", 2, 3, 4, 5, 6], [\"reset\"]]", "runs[1].findings[0].case.ops[0]"},
         {"runs.1.findings.0.case", "seed", "7", "runs[1].findings[0].case.seed: expected a string"},
         {"runs.1.findings.0.expected", "outcome", "\"ok\"", "runs[1].findings[0].expected.outcome: expected one of `done`"},
         {"runs.1.findings.0.observed", "length", "[1.5]", "runs[1].findings[0].observed.length: expected a whole number or null"},
