@@ -152,12 +152,15 @@ static const kvc_contract_rule *rule_of_storing(const kvc_plan *plan, const kvc_
 
 /*
  * Whether a rule that is documented does not speak of the situation. The texts on what was not recorded speak of caches that record
- * nothing, and those on a crop of caches that were never used or hold tokens, not of one that was initialised early and is empty.
+ * nothing, and those on a crop of caches that were never used or hold tokens, not of one that was initialised early and is empty. That what
+ * cannot be restored leaves what was there, and that an empty sequence is restored as one, is our argument.
  */
 static int is_beyond_the_text(const kvc_failure *failure, const kvc_contract_rule *rule)
 {
     return (rule->name == KVC_CONTRACT_UNRECORDED && failure->deviation == KVC_NOT_REFUSED && failure->situation.recording != 0) ||
-           (rule->name == KVC_CONTRACT_CROP_OVER && failure->situation.held == 3);
+           (rule->name == KVC_CONTRACT_CROP_OVER && failure->situation.held == 3) ||
+           (rule->name == KVC_CONTRACT_SEQ_RESTORE_DAMAGED && failure->law == KVC_ATOMIC) ||
+           (rule->name == KVC_CONTRACT_SEQ_RESTORE && failure->situation.ask == KVC_ASK_ZERO);
 }
 
 void kvc_record_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *finding)
@@ -188,7 +191,7 @@ void kvc_record_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *fin
         rule = plan.layer[layer].rules.rule[KVC_CONTRACT_RETURNED_TENSORS];
     else if (finding->law == KVC_HONEST)
         rule = plan.layer[layer].rules.rule[KVC_CONTRACT_CLAIM];
-    if (storing != NULL || (kvc_op_is_rollback(finding->failure.op) && finding->law != KVC_ALIAS) || finding->law == KVC_CALL ||
+    if (storing != NULL || (bench->spec->memory != 0 && finding->law != KVC_ALIVE) || (kvc_op_is_rollback(finding->failure.op) && finding->law != KVC_ALIAS) || finding->law == KVC_CALL ||
         (finding->law == KVC_ALIAS && finding->failure.place == KVC_PLACE_EARLIER) || finding->law == KVC_ATOMIC ||
         finding->failure.deviation == KVC_NOT_REFUSED || finding->failure.deviation == KVC_WRONG_ERROR) {
         cJSON *part = cJSON_AddObjectToObject(json, "rule");
