@@ -35,10 +35,25 @@ COMMANDS = [
     "run\nexec:python3 'my adapter.py' \"a b\"\n--variant\nMy*\n--timeout\n0.5\n--memory=64",
     "replay\na.json\nb.json\n--target\nbuiltin\n--contract\nbuiltin-1",
     "smoke\nexec:./adapter",
+    "run\nplugin:./my_cache.so:Full*\n--budget\n9",
     "list\nlaws",
     "--help",
     "--version",
 ]
+
+
+HELLO = {"id": 1, "protocol": 1, "subject": "mine", "version": "1.0", "environment": {}, "variants": ["A"]}
+ONE = {"batch": [1, 1], "heads": [1, 1]}
+CONTRACT = {"schema": "kvconform-contract/1", "id": "mine-1", "subject": "mine", "from": "1.0", "rules": []}
+HELLOS: dict[str, dict[str, object]] = {
+    "plain": {},
+    "like": {"specs": {"A": "builtin:full"}},
+    "changed": {
+        "specs": {"A": {"like": "builtin:full", "ops": ["append", "crop"], "params": ONE}},
+        "contract": CONTRACT,
+    },
+    "extends": {"specs": {"A": "builtin:layers"}, "contract": CONTRACT | {"extends": "builtin-1"}},
+}
 
 
 def main() -> None:
@@ -48,8 +63,19 @@ def main() -> None:
     from broken import RUN, change  # noqa: PLC0415
     from full_attention import Adapter  # noqa: PLC0415
 
-    seeds: dict[str, dict[str, bytes]] = {"reply": {}, "case": {}, "options": {}, "values": {"zero": bytes(40)}}
+    seeds: dict[str, dict[str, bytes]] = {
+        "reply": {},
+        "case": {},
+        "options": {},
+        "hello": {},
+        "values": {"zero": bytes(40)},
+    }
     good = Adapter().reply(REQUEST)
+    for name, more in HELLOS.items():
+        seeds["hello"][name] = json.dumps(HELLO | more).encode()
+    for path in sorted((tree / "reference" / "specs" / "builtin").glob("*.json")):
+        spec = json.loads(path.read_text(encoding="utf-8")) | {"subject": "mine", "variant": "A"}
+        seeds["hello"][path.stem] = json.dumps(HELLO | {"specs": {"A": spec}}).encode()
     seeds["reply"]["good"] = b"0" + good
     seeds["reply"]["hello"] = b"0" + Adapter().reply({"id": 1, "request": "hello"})
     # The tensors that an earlier reply described, and bytes that are as they were.

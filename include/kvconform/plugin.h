@@ -201,7 +201,7 @@ typedef struct kvc_cache kvc_cache; /* the plugin's own: kvconform passes it aro
 typedef struct kvc_plugin {
     uint32_t version; /* KVC_PLUGIN_VERSION */
     uint32_t size;    /* sizeof(kvc_plugin) */
-    const char *subject;         /* what is tested: "my_cache"; letters, digits and . _ - */
+    const char *subject;         /* what is tested, a short name: "my_cache" */
     const char *subject_version; /* of the cache: "1.0" */
     /* Name of variant number `index`, a kind of cache that the subject has; NULL past the last. */
     const char *(*variant)(size_t index);
@@ -228,7 +228,7 @@ typedef struct kvc_plugin {
      * Always returns: a refusal is an outcome.
      */
     void (*run)(kvc_cache *cache, const kvc_op *op, const int32_t *numbers, kvc_observation *out);
-    void (*close)(kvc_cache *cache); /* NULL is allowed */
+    void (*close)(kvc_cache *cache); /* not called with NULL */
     /*
      * Makes the cache what it was when it was opened, for less than closing it and opening another. Returns 1, or 0 when it cannot:
      * the caller closes it then. May be NULL.
