@@ -1,6 +1,5 @@
 /* kvconform run */
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +32,7 @@ typedef struct running {
     int not_covered;
     int internal;
     int interrupted;
+    int summarised_elsewhere; /* the caller takes the result and says what came of it */
     int swept; /* the report folder holds nothing of an earlier run any more */
 } running;
 
@@ -226,14 +226,6 @@ static int is_listed(const char *const *variants, const char *name)
     return 0;
 }
 
-static int matches(const kvc_target *target, const char *variant)
-{
-    /* Caches that are broken on purpose run only when they are asked for. */
-    if (strchr(variant, '+') != NULL && strchr(target->variant, '+') == NULL)
-        return 0;
-    return target->variant[0] == '\0' || fnmatch(target->variant, variant, 0) == 0;
-}
-
 static const kvc_contract *find_contract(running *self, kvc_record_run *run)
 {
     const kvc_session *session = self->session;
@@ -314,7 +306,7 @@ static int add_uncovered(running *self, const kvc_target *target, const kvc_reco
 
     cJSON_ArrayForEach(item, uncovered) {
         kvc_record_run entry = *run;
-        if (!matches(target, item->valuestring))
+        if (!kvc_target_takes(target, item->valuestring))
             continue;
         count++;
         self->not_covered = 1;
@@ -358,7 +350,7 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
         self->internal = 1;
     }
     for (size_t at = 0; variants[at] != NULL; at++) {
-        if (matches(target, variants[at]) && session->options->milliseconds == 0)
+        if (kvc_target_takes(target, variants[at]) && session->options->milliseconds == 0)
             self->progress.total += sequences_of(
                 session->options, kvc_catalogue_spec(session->catalogue, run.subject, variants[at]));
     }
@@ -369,7 +361,7 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
     for (size_t at = 0; at < session->catalogue->specs; at++) {
         const kvc_spec *spec = &session->catalogue->spec[at];
         kvc_record_run entry = run;
-        if (strcmp(spec->subject, run.subject) != 0 || !matches(target, spec->variant) ||
+        if (strcmp(spec->subject, run.subject) != 0 || !kvc_target_takes(target, spec->variant) ||
             is_listed(variants, spec->variant) || is_in(uncovered, spec->variant))
             continue;
         matched = 1;
@@ -386,7 +378,7 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
         const kvc_spec *spec;
         char what[160];
         kvc_record_run entry = run;
-        if (!matches(target, variants[at]))
+        if (!kvc_target_takes(target, variants[at]))
             continue;
         matched = 1;
         entry.variant = variants[at];
@@ -579,7 +571,7 @@ static void finish(running *self)
         kvc_complain(error);
         self->internal = 1;
     }
-    if (!options->quiet)
+    if (!options->quiet && !self->summarised_elsewhere)
         show_summary(self, to_output ? stderr : stdout);
 }
 
@@ -600,10 +592,10 @@ static int read_earlier(running *self)
     return 0;
 }
 
-int kvc_command_run(const kvc_session *session)
+int kvc_run_targets(const kvc_session *session, cJSON **result)
 {
     const kvc_options *options = session->options;
-    running self = {.session = session};
+    running self = {.session = session, .summarised_elsewhere = result != NULL};
     char error[640];
     int status = 0;
 
@@ -648,7 +640,10 @@ int kvc_command_run(const kvc_session *session)
     /* A wrong command line gets its one line only, unless something ran before it was noticed. */
     if (status == 0 || cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(self.result, "runs")) > 0)
         finish(&self);
-    cJSON_Delete(self.result);
+    if (result != NULL)
+        *result = self.result;
+    else
+        cJSON_Delete(self.result);
     cJSON_Delete(self.earlier);
     if (status != 0)
         return status;
@@ -660,4 +655,9 @@ int kvc_command_run(const kvc_session *session)
         return KVC_EXIT_FINDINGS;
     /* Nothing was judged: that must not look like success. */
     return self.not_run || (self.ran == 0 && self.not_covered) ? KVC_EXIT_NOT_RUN : KVC_EXIT_CONFORMS;
+}
+
+int kvc_command_run(const kvc_session *session)
+{
+    return kvc_run_targets(session, NULL);
 }

@@ -6,6 +6,8 @@
 
 #include <signal.h>
 
+#include <cjson/cJSON.h>
+
 #include "harness/options.h"
 
 /* Everything that a verb needs. */
@@ -19,12 +21,20 @@ typedef struct kvc_session {
 } kvc_session;
 
 int kvc_command_run(const kvc_session *session);
+int kvc_command_gate(const kvc_session *session);
+int kvc_command_baseline(const kvc_session *session);
 int kvc_command_matrix(const kvc_session *session);
 int kvc_command_replay(const kvc_session *session);
 int kvc_command_report(const kvc_session *session);
 int kvc_command_diff(const kvc_session *session);
 int kvc_command_smoke(const kvc_session *session);
 int kvc_command_list(const kvc_session *session);
+
+/*
+ * What `run` does, without the summary: *result, NULL on an early failure, is for the caller to free. Returns the exit status of
+ * `run`.
+ */
+int kvc_run_targets(const kvc_session *session, cJSON **result);
 
 /* Writes `kvconform: TEXT` as one line to standard error. */
 void kvc_complain(const char *text);

@@ -83,6 +83,12 @@ static int run_verb(const kvc_options *options, int argc, char **argv)
     case KVC_VERB_REPLAY:
         status = kvc_command_replay(&session);
         break;
+    case KVC_VERB_GATE:
+        status = kvc_command_gate(&session);
+        break;
+    case KVC_VERB_BASELINE:
+        status = kvc_command_baseline(&session);
+        break;
     case KVC_VERB_SMOKE:
         status = kvc_command_smoke(&session);
         break;

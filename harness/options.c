@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/baseline.h"
 #include "harness/crew.h"
 
 enum { JOBS_STANDARD_MAX = 8, BUDGET_TIME_MAX = 1000000 /* seconds or minutes */ };
@@ -19,6 +20,10 @@ static const char help_text[] =
     "                                                run single cases again, or all in a folder\n"
     "       kvconform report RESULT.json... -o DIR   merge results, and write reports of them\n"
     "       kvconform diff OLD.json NEW.json         what is new, fixed, changed or still there\n"
+    "       kvconform gate TARGET... --baseline FILE [OPTION...]\n"
+    "                                                fail on what the baseline does not hold, and on what is fixed\n"
+    "       kvconform baseline update|migrate TARGET... --baseline FILE [OPTION...]\n"
+    "                                                accept what is new, drop what is fixed\n"
     "       kvconform smoke TARGET                   judge an adapter before its subject\n"
     "       kvconform list targets|variants|laws|contracts|faults\n"
     "       kvconform --help | --version\n"
@@ -42,6 +47,14 @@ static const char help_text[] =
     "                          minimal cases with their scripts\n"
     "  -o DIR                  matrix, report: the same of all results together, with merged.json\n"
     "  --json FILE             write the result, - for standard output\n"
+    "  --baseline FILE         gate, baseline: the accepted findings\n"
+    "  --cases DIR             gate, baseline: cases that are tried first\n"
+    "  --explore               gate: the sequences of another day; what is new is told and decides nothing\n"
+    "  --add                   baseline update: accept what is new\n"
+    "  --reason TEXT           why, or\n"
+    "  --address URL           where it is told upstream\n"
+    "  --expires DAY           and only until the end of that day (2027-01-31)\n"
+    "  --remove-fixed          baseline update: drop what does not happen any more\n"
     "  --markdown FILE         diff: write it for a comment on a pull request, - for standard output\n"
     "  --python PATH           run the subject in this interpreter, with the version or checkout it has\n"
     "  --contract ID           judge by this contract instead of the version's own\n"
@@ -55,6 +68,7 @@ static const char help_text[] =
     "\n"
     "Exit status\n"
     "  0 all conform   1 findings   2 bad usage or bad input   3 a subject could not be run   4 internal error\n"
+    "  gate: 1 something is new, fixed, expired or matches nothing\n"
     "  diff: 1 something is new, 3 nothing is new but not all was run again\n"
     "  130 interrupted: what was found until then is reported\n"
     "\n"
@@ -67,6 +81,8 @@ static const char help_text[] =
     "  kvconform replay out/cases --target transformers@5.14.1\n"
     "  kvconform report old/result.json new/result.json -o both\n"
     "  kvconform diff old/result.json new/result.json --markdown comment.md\n"
+    "  kvconform baseline update transformers --baseline known.json --add --reason 'reported upstream'\n"
+    "  kvconform gate transformers --baseline known.json\n"
     "  kvconform run plugin:./my_cache.so\n"
     "  kvconform run exec:./my_adapter --variant 'MyCache*'\n"
     "\n"
@@ -130,6 +146,16 @@ static int read_seconds(const char *text, int *milliseconds, kvc_error *error)
     return 1;
 }
 
+static int read_day(const char *text, kvc_options *options, kvc_error *error)
+{
+    if (!kvc_baseline_is_day(text)) {
+        kvc_error_set(error, "--expires: \"%.60s\": expected a day such as 2027-01-31", text);
+        return 0;
+    }
+    options->expires = text;
+    return 1;
+}
+
 /* One option with a value. Returns 1, 0 with *error set, or -1 for an unknown name. */
 static int set_option(const char *name, const char *value, kvc_options *options, kvc_error *error)
 {
@@ -165,6 +191,16 @@ static int set_option(const char *name, const char *value, kvc_options *options,
         options->report = value;
     else if (strcmp(name, "--json") == 0)
         options->json = value;
+    else if (strcmp(name, "--baseline") == 0)
+        options->baseline = value;
+    else if (strcmp(name, "--cases") == 0)
+        options->cases = value;
+    else if (strcmp(name, "--reason") == 0)
+        options->reason = value;
+    else if (strcmp(name, "--address") == 0)
+        options->address = value;
+    else if (strcmp(name, "--expires") == 0)
+        return read_day(value, options, error);
     else if (strcmp(name, "--markdown") == 0)
         options->markdown = value;
     else if (strcmp(name, "--versions") == 0)
@@ -187,7 +223,7 @@ static int read_verb(const char *word, kvc_options *options, kvc_error *error)
     static const struct {
         const char *word;
         kvc_verb verb;
-    } verbs[] = {{"run", KVC_VERB_RUN},       {"matrix", KVC_VERB_MATRIX}, {"replay", KVC_VERB_REPLAY}, {"report", KVC_VERB_REPORT}, {"diff", KVC_VERB_DIFF}, {"smoke", KVC_VERB_SMOKE},
+    } verbs[] = {{"run", KVC_VERB_RUN},       {"matrix", KVC_VERB_MATRIX}, {"replay", KVC_VERB_REPLAY}, {"report", KVC_VERB_REPORT}, {"diff", KVC_VERB_DIFF}, {"gate", KVC_VERB_GATE}, {"baseline", KVC_VERB_BASELINE}, {"smoke", KVC_VERB_SMOKE},
                  {"list", KVC_VERB_LIST},     {"help", KVC_VERB_HELP},     {"--help", KVC_VERB_HELP},
                  {"-h", KVC_VERB_HELP},       {"--version", KVC_VERB_VERSION}};
 
@@ -197,7 +233,7 @@ static int read_verb(const char *word, kvc_options *options, kvc_error *error)
             return 1;
         }
     }
-    kvc_error_set(error, "\"%.60s\": expected run, matrix, replay, report, diff, smoke or list; kvconform --help has examples", word);
+    kvc_error_set(error, "\"%.60s\": expected run, matrix, replay, report, diff, gate, baseline, smoke or list; kvconform --help has examples", word);
     return 0;
 }
 
@@ -227,6 +263,25 @@ static int read_option(char **argv, int at, int argc, kvc_options *options, kvc_
     if (result == 0)
         return 0;
     return argv[at][length] == '=' ? 1 : 2;
+}
+
+static int check_baseline(const kvc_options *options, kvc_error *error)
+{
+    int updates = options->words > 0 && strcmp(options->word[0], "update") == 0;
+
+    if (!updates && (options->words == 0 || strcmp(options->word[0], "migrate") != 0))
+        kvc_error_set(error, "baseline: expected update or migrate, and targets");
+    else if (options->words < 2)
+        kvc_error_set(error, "baseline %s: expected a target, such as transformers", options->word[0]);
+    else if (options->baseline == NULL)
+        kvc_error_set(error, "baseline %s: expected --baseline FILE", options->word[0]);
+    else if (updates && !options->add && !options->remove_fixed)
+        kvc_error_set(error, "baseline update: expected --add, --remove-fixed or both");
+    else if (options->add && options->reason == NULL && options->address == NULL)
+        kvc_error_set(error, "baseline update --add: expected --reason TEXT or --address URL: why is it accepted?");
+    else
+        return 1;
+    return 0;
 }
 
 static int check_words(const kvc_options *options, kvc_error *error)
@@ -264,6 +319,16 @@ static int check_words(const kvc_options *options, kvc_error *error)
         else if (options->report == NULL)
             kvc_error_set(error, "report: expected -o DIR, the folder to write to");
         return options->words > 0 && options->report != NULL;
+    case KVC_VERB_GATE:
+        if (options->words == 0)
+            kvc_error_set(error, "gate: expected a target, such as transformers");
+        else if (options->baseline == NULL)
+            kvc_error_set(error, "gate: expected --baseline FILE; kvconform baseline update --add makes one");
+        else
+            return 1;
+        return 0;
+    case KVC_VERB_BASELINE:
+        return check_baseline(options, error);
     case KVC_VERB_DIFF:
         if (options->words != 2)
             kvc_error_set(error, "diff: expected two results, the old one and the new one");
@@ -283,16 +348,35 @@ static int check_words(const kvc_options *options, kvc_error *error)
     return 1;
 }
 
+/* An option without a value. Returns 0 for any other word. */
+static int set_switch(const char *word, kvc_options *options)
+{
+    const struct {
+        const char *word;
+        int *flag;
+    } switches[] = {{"--quiet", &options->quiet},     {"-q", &options->quiet},
+                    {"--resume", &options->resume},   {"--explore", &options->explore},
+                    {"--add", &options->add},         {"--remove-fixed", &options->remove_fixed}};
+
+    for (size_t at = 0; at < sizeof switches / sizeof switches[0]; at++) {
+        if (strcmp(switches[at].word, word) == 0) {
+            *switches[at].flag = 1;
+            return 1;
+        }
+    }
+    return 0;
+}
+
 int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *error)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
     memset(options, 0, sizeof *options);
-    options->seed = 1;
+    options->seed = KVC_SEED_STANDARD;
     options->sequences = KVC_BUDGET_STANDARD;
     options->jobs = processors < 1 ? 1 : processors > JOBS_STANDARD_MAX ? JOBS_STANDARD_MAX : (int)processors;
     if (argc < 2) {
-        kvc_error_set(error, "expected run, matrix, replay, report, diff, smoke or list; kvconform --help has examples");
+        kvc_error_set(error, "expected run, matrix, replay, report, diff, gate, baseline, smoke or list; kvconform --help has examples");
         return 0;
     }
     options->word = calloc((size_t)argc, sizeof *options->word);
@@ -308,13 +392,7 @@ int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *er
             options->verb = KVC_VERB_HELP;
             return 1;
         }
-        if (strcmp(argv[at], "--quiet") == 0 || strcmp(argv[at], "-q") == 0) {
-            options->quiet = 1;
-            at++;
-            continue;
-        }
-        if (strcmp(argv[at], "--resume") == 0) {
-            options->resume = 1;
+        if (set_switch(argv[at], options)) {
             at++;
             continue;
         }

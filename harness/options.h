@@ -18,9 +18,9 @@ enum {
     KVC_EXIT_INTERRUPTED = 130
 };
 
-enum { KVC_BUDGET_STANDARD = 10000 };
+enum { KVC_BUDGET_STANDARD = 10000, KVC_SEED_STANDARD = 1 };
 
-typedef enum kvc_verb { KVC_VERB_RUN = 0, KVC_VERB_MATRIX, KVC_VERB_REPLAY, KVC_VERB_REPORT, KVC_VERB_DIFF, KVC_VERB_SMOKE, KVC_VERB_LIST, KVC_VERB_HELP, KVC_VERB_VERSION } kvc_verb;
+typedef enum kvc_verb { KVC_VERB_RUN = 0, KVC_VERB_MATRIX, KVC_VERB_REPLAY, KVC_VERB_REPORT, KVC_VERB_DIFF, KVC_VERB_GATE, KVC_VERB_BASELINE, KVC_VERB_SMOKE, KVC_VERB_LIST, KVC_VERB_HELP, KVC_VERB_VERSION } kvc_verb;
 
 /* Points into argv; owns only the list of words. */
 typedef struct kvc_options {
@@ -33,6 +33,14 @@ typedef struct kvc_options {
     const char *target;  /* replay: run the cases on this one */
     const char *report;  /* folder */
     const char *json;    /* file or "-" */
+    const char *baseline; /* gate, baseline: file */
+    const char *cases;    /* gate, baseline: folder of cases that are tried first */
+    const char *reason;   /* baseline: why findings are accepted */
+    const char *address;
+    const char *expires;
+    int add;          /* baseline: accept what is new */
+    int remove_fixed; /* baseline: drop what happens no more */
+    int explore;      /* gate: new sequences, which decide nothing */
     const char *markdown; /* diff: file or "-" */
     const char *versions; /* matrix: a list */
     uint64_t seed;

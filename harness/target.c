@@ -1,6 +1,7 @@
 #include "harness/target.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,6 +157,13 @@ kvc_target_result kvc_target_parse(const char *text, const kvc_options *options,
             return too_long(text, error);
     }
     return KVC_TARGET_READY;
+}
+
+int kvc_target_takes(const kvc_target *target, const char *variant)
+{
+    if (strchr(variant, '+') != NULL && strchr(target->variant, '+') == NULL)
+        return 0;
+    return target->variant[0] == '\0' || fnmatch(target->variant, variant, 0) == 0;
 }
 
 /* Runs a program and takes the first line that it prints. Returns its exit status, or -1. */

@@ -1,0 +1,51 @@
+/*
+ * The gate: what a run finds, set against what a baseline accepts.
+ *
+ * First the cases of the baseline and of a corpus are run again, then the targets as `run` does. Everything is decided from the
+ * ids of findings and from replays; a fault that the run did not meet again but whose case still shows it is still there.
+ */
+#ifndef KVC_HARNESS_GATE_H
+#define KVC_HARNESS_GATE_H
+
+#include "harness/baseline.h"
+#include "harness/commands.h"
+
+typedef enum kvc_gate_state {
+    KVC_GATE_KNOWN = 0, /* a finding that the baseline holds */
+    KVC_GATE_NEW,       /* a finding that it does not hold */
+    KVC_GATE_FLAKY,     /* a finding that does not repeat: told, never decides */
+    KVC_GATE_FIXED,     /* an entry whose fault does not happen any more */
+    KVC_GATE_NOTHING,   /* an entry whose target matches no variant */
+    KVC_GATE_EXPIRED,   /* an entry whose last day is over; its fault may still be there */
+    KVC_GATE_UNKNOWN    /* an entry that could not be tried */
+} kvc_gate_state;
+enum { KVC_GATE_STATES = 7 };
+
+typedef struct kvc_gate_item {
+    kvc_gate_state state;
+    kvc_baseline_entry *entry; /* of an entry; NULL for a finding that is new or flaky */
+    cJSON *finding;            /* of a finding, owned: as in a result, or of a case of the corpus (id, law, title, case) */
+    char version[64];          /* where it was met, or tried */
+    char id[48];               /* of a known one, when its case shows another id than the entry's; otherwise "" */
+    char note[400];            /* why it is unknown, which file of the corpus; may be "" */
+} kvc_gate_item;
+
+typedef struct kvc_gate {
+    kvc_baseline baseline;
+    cJSON *result; /* of the run */
+    int run_status; /* exit status of the run */
+    kvc_gate_item *item;
+    int items;
+    size_t count[KVC_GATE_STATES];
+    int elsewhere; /* entries that speak of other targets or versions */
+    char today[16];
+} kvc_gate;
+
+/*
+ * Reads the baseline and looks. Returns 0, or an exit status with the complaint written: bad usage, a baseline that cannot be read,
+ * an internal error, an interruption. A baseline that is not there is empty if `may_be_new`. Free with kvc_gate_clear in any case.
+ */
+int kvc_gate_look(const kvc_session *session, int may_be_new, kvc_gate *gate);
+void kvc_gate_clear(kvc_gate *gate);
+
+#endif

@@ -1,0 +1,77 @@
+# The gate: nothing new passes; what is new, fixed, expired or matches nothing fails, and the first line says what to do.
+command -v python3 >/dev/null || skip 'no python3'
+masked() { sed -e 's/\([A-Z]\)-[0-9a-f]\{8\}/\1-ID/g'; }
+gate() { try kvconform gate "$@" --baseline known.json --budget 300; }
+schema() { python3 -B "$KVC_TOP/tests/command_line/json_schema.py" "$KVC_TOP/reports/schemas/kvconform-baseline-1.schema.json" known.json; }
+change() { python3 -c "import json
+known = json.load(open('known.json'))
+entries = known['entries']
+$1
+json.dump(known, open('known.json', 'w'))"; }
+faulty='builtin:full+zero_empties builtin:full+crop_takes_oldest'
+# There is none yet: update makes one, and asks why.
+gate builtin:full
+try kvconform baseline update $faulty --baseline known.json --add
+try kvconform baseline update $faulty --baseline known.json --add --reason 'broken on purpose' --budget 300
+try schema
+cp known.json whole.json
+gate $faulty builtin:full
+kvconform gate $faulty --baseline known.json --budget 300 --quiet
+# A finding that the baseline does not hold.
+change 'del entries[0]'
+gate $faulty | masked
+gate $faulty --explore --seed 7 | masked
+try kvconform baseline update $faulty --baseline known.json --add --address https://example.org/1 --expires 2020-01-31 --budget 300
+gate $faulty | masked
+# A fault that does not happen any more: the case of another cache, as if that had been mended.
+cp whole.json known.json
+change "
+for entry in entries:
+    entry['target'] = entry['target'].replace('full+zero_empties', 'full')
+    if entry['target'] == 'builtin:full': entry['case']['variant'] = 'full'
+entries.sort(key=lambda entry: entry['target'])"
+gate builtin:full | masked
+try kvconform baseline update builtin:full --baseline known.json --remove-fixed --budget 300
+# An entry that matches nothing; entries of other versions and targets are left alone.
+change "entries[0]['target'] = 'builtin:no_such_cache'"
+gate builtin --jobs 2 | masked
+gate builtin:full | masked
+cp whole.json known.json
+change "entries[0]['when'] = {'from': '7'}"
+gate builtin:full+crop_takes_oldest | masked
+# Ids that are made otherwise now are carried over.
+cp whole.json known.json
+change "entries[0]['id'] = 'KEYS-00000000'"
+gate builtin:full+crop_takes_oldest | masked
+try kvconform baseline migrate $faulty --baseline known.json --budget 300
+cmp known.json whole.json
+# Cases that are tried first: what one of them shows counts as if the run had met it.
+mkdir corpus
+python3 - <<'PYTHON'
+import json
+case = json.load(open("whole.json"))["entries"][1]["case"]
+json.dump(case, open("corpus/one.json", "w"))
+PYTHON
+try kvconform gate builtin:full+zero_empties --baseline known.json --cases corpus --budget 1
+change 'del entries[1]'
+try kvconform gate builtin:full+zero_empties --baseline known.json --cases corpus --budget 1 | masked
+# A subject that cannot be run is not a pass.
+gate exec:false
+# Files that are not right are refused whole, and nothing is written.
+for damage in "entries[0]['colour'] = 1" "del entries[0]['reason']" "entries[0]['date'] = 'soon'" "entries.append(entries[0])" "entries.insert(0, entries[0])" \
+  "entries[0]['target'] = 'full'" "entries[0]['law'] = 'JUSTICE'" "entries[0]['when'] = {'until': '5'}" "entries[0]['case'] = []" \
+  "known['schema'] = 'kvconform-baseline/2'" "entries.reverse()"; do
+  cp whole.json known.json
+  change "$damage"
+  cp known.json damaged.json
+  try kvconform baseline update builtin:full --baseline known.json --remove-fixed --budget 300 2>&1 | masked
+  cmp known.json damaged.json
+done
+echo '{' >known.json
+gate builtin:full
+try kvconform gate builtin:full
+try kvconform gate --baseline known.json
+try kvconform baseline
+try kvconform baseline update builtin:full
+try kvconform baseline update builtin:full --baseline known.json
+try kvconform baseline update builtin:full --baseline known.json --add --reason x --expires tomorrow
