@@ -113,7 +113,7 @@ static void run(kvc_cache *cache, const kvc_op *op, const int32_t *numbers, kvc_
 const kvc_plugin *kvconform_plugin(void)
 {
     static const kvc_plugin plugin = {KVC_PLUGIN_VERSION, sizeof plugin, "my_cache", "1.0", variant, spec, NULL, open_cache, run,
-                                      close_cache, NULL, NULL, NULL, NULL};
+                                      close_cache, NULL, NULL, NULL, NULL, NULL};
 
     return &plugin;
 }

@@ -140,6 +140,6 @@ void run(kvc_cache *cache, const kvc_op *op, const int32_t *numbers, kvc_observa
 const kvc_plugin *kvconform_plugin()
 {
     static const kvc_plugin plugin = {KVC_PLUGIN_VERSION, sizeof plugin, "rows_cache", "1.0", variant, spec, nullptr, open_cache,
-                                      run, close_cache, nullptr, nullptr, nullptr, nullptr};
+                                      run, close_cache, nullptr, nullptr, nullptr, nullptr, nullptr};
     return &plugin;
 }

@@ -12,6 +12,13 @@ const cJSON *kvc_hello_location(const cJSON *hello, const char *variant)
     return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(hello, "locations"), variant);
 }
 
+const char *kvc_hello_scripts(const cJSON *hello)
+{
+    const char *suffix = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(hello, "scripts"));
+
+    return suffix != NULL ? suffix : "py";
+}
+
 const char *kvc_hello_unavailable(const cJSON *hello, const char *variant)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(hello, "unavailable");

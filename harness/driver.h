@@ -56,6 +56,8 @@ const char *kvc_hello_unavailable(const cJSON *hello, const char *variant);
 const char **kvc_hello_variants(const cJSON *hello);
 /* Where the class of a variant is written, `{"file": ..., "line": ...}`; it belongs to `hello`. NULL when the adapter did not say. */
 const cJSON *kvc_hello_location(const cJSON *hello, const char *variant);
+/* How the name of a file with a script ends, "py" when the adapter did not say; it belongs to `hello`. */
+const char *kvc_hello_scripts(const cJSON *hello);
 /* Begins a batch. Up to KVC_BATCHES_IN_FLIGHT may be submitted before they are collected, in order. */
 enum { KVC_BATCHES_IN_FLIGHT = 2 };
 kvc_drive kvc_driver_submit(kvc_driver *driver, const kvc_batch *batch, kvc_error *error);

@@ -14,6 +14,7 @@ enum {
     VARIANTS_MAX = 4096,
     VERSION_MAX = 64,
     REASON_MAX = 400,
+    SUFFIX_MAX = 9,
     SCRIPT_ROOM = 1 << 16,
     SCRIPT_MAX = 1 << 20
 };
@@ -106,6 +107,8 @@ static int fill_hello(plugin_driver *self, cJSON *hello, kvc_error *error)
                put(hello, "version", take_text(self->table.subject_version, VERSION_MAX, "version", error)) &&
                cJSON_AddObjectToObject(hello, "environment") != NULL && cJSON_AddArrayToObject(hello, "variants") != NULL &&
                cJSON_AddObjectToObject(hello, "unavailable") != NULL && cJSON_AddObjectToObject(hello, "specs") != NULL &&
+               (self->table.script_suffix == NULL ||
+                put(hello, "scripts", take_text(self->table.script_suffix, SUFFIX_MAX, "suffix of scripts", error))) &&
                (contract == NULL || put(hello, "contract", take_json(contract, "contract", 0, error)));
 
     for (size_t at = 0; good && (name = self->table.variant(at)) != NULL; at++) {

@@ -263,6 +263,8 @@ cJSON *kvc_record_finding(const kvc_record_run *run, const kvc_bench *bench, con
     cJSON_AddBoolToObject(part, "proved", finding->proved);
     cJSON_AddNumberToObject(part, "smaller_tried", (double)finding->smaller_tried);
     cJSON_AddStringToObject(json, "script", finding->script != NULL ? finding->script : "");
+    if (finding->script != NULL && finding->script[0] != '\0' && run->scripts != NULL)
+        cJSON_AddStringToObject(json, "script_suffix", run->scripts);
     cJSON_AddStringToObject(json, "no_script", finding->no_script.text);
     (void)snprintf(text, sizeof text, "kvconform replay cases/%s.json", finding->id);
     cJSON_AddStringToObject(json, "replay", text);

@@ -26,6 +26,7 @@ typedef struct kvc_record_run {
     const char *status;
     const char *reason; /* NULL: none */
     const cJSON *location; /* of the class, from the hello; NULL: not told */
+    const char *scripts; /* how the name of a file with a script ends; NULL: py */
 } kvc_record_run;
 
 /* What was explored of it. */

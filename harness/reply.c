@@ -5,6 +5,7 @@
 #include "harness/protocol.h"
 #include "reference/check.h"
 #include "reference/json.h"
+#include "reports/result.h"
 
 enum { NAMES_MAX = 4096, OFFERS_MAX = 16, ID_MAX = 1 << 30, REASON_SIZE = 400 };
 static const char where[] = "adapter's reply";
@@ -268,6 +269,11 @@ int kvc_reply_check_hello(const cJSON *json, kvc_error *error)
     if (cJSON_GetObjectItemCaseSensitive(json, "offers") != NULL &&
         (!kvc_json_array(json, where, "offers", OFFERS_MAX, &list, error) || !check_names(list, "offers", error)))
         return 0;
+    item = cJSON_GetObjectItemCaseSensitive(json, "scripts");
+    if (item != NULL && (!cJSON_IsString(item) || !kvc_suffix_is_good(item->valuestring))) {
+        kvc_error_set(error, "%s: field \"scripts\": expected 1 to 8 small letters and digits, such as py", where);
+        return 0;
+    }
     item = cJSON_GetObjectItemCaseSensitive(json, "environment");
     if (!cJSON_IsObject(item)) {
         kvc_error_set(error, "%s: field \"environment\": expected an object of texts", where);

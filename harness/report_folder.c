@@ -52,8 +52,9 @@ static void remove_finding(const char *folder, const cJSON *finding)
         remove_same(path, text, "\n");
     cJSON_free(text);
     if (cJSON_IsString(script) && script->valuestring[0] != '\0') {
-        memcpy(path + length - 4, "py", 3);
-        remove_same(path, script->valuestring, "");
+        length = snprintf(path, sizeof path, "%s/cases/%s.%s", folder, id->valuestring, kvc_script_suffix(finding));
+        if (length > 0 && (size_t)length < sizeof path)
+            remove_same(path, script->valuestring, "");
     }
 }
 

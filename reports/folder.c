@@ -71,7 +71,7 @@ static int write_case(const char *folder, const cJSON *finding, char *error, siz
         result = kvc_report_file_write_quickly(path, text, length, error, error_size);
     }
     cJSON_free(text);
-    (void)snprintf(name, sizeof name, "cases/%.64s.py", id);
+    (void)snprintf(name, sizeof name, "cases/%.64s.%s", id, kvc_script_suffix(finding));
     if (result == 0 && *script != '\0' && (result = join(path, folder, name, error, error_size)) == 0) {
         result = kvc_report_file_write_quickly(path, script, strlen(script), error, error_size);
     }

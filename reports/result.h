@@ -41,4 +41,9 @@ char *kvc_result_print(const cJSON *json, size_t *length);
 /* Writes a result ("-": standard output), as kvc_report_file_write does. Does not check it. */
 int kvc_result_write_file(const char *path, const cJSON *result, char *error, size_t error_size);
 
+/* Whether a file's name may end so behind the dot: 1 to 8 small letters and digits, and not json, which is what cases are. */
+int kvc_suffix_is_good(const char *suffix);
+/* How the name of the file with a finding's script ends, whatever the finding says of it. */
+const char *kvc_script_suffix(const cJSON *finding);
+
 #endif

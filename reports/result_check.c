@@ -180,6 +180,27 @@ static int check_id(const kvc_check *check, const cJSON *object, const char *nam
     return strspn(id, allowed) == strlen(id) ? 0 : kvc_check_fail(check, name, "expected letters, digits, `-`, `_` and `.` only");
 }
 
+int kvc_suffix_is_good(const char *suffix)
+{
+    size_t length = strspn(suffix, "0123456789abcdefghijklmnopqrstuvwxyz");
+    return length >= 1 && length <= 8 && suffix[length] == '\0' && strcmp(suffix, "json") != 0;
+}
+
+const char *kvc_script_suffix(const cJSON *finding)
+{
+    const char *suffix = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(finding, "script_suffix"));
+    return suffix != NULL && kvc_suffix_is_good(suffix) ? suffix : "py";
+}
+
+static int check_suffix(kvc_check *check, const cJSON *finding)
+{
+    const char *suffix = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(finding, "script_suffix"));
+    if (kvc_check_string(check, finding, "script_suffix", KVC_OPTIONAL, 1, 8) < 0) {
+        return -1;
+    }
+    return suffix == NULL || kvc_suffix_is_good(suffix) ? 0 : kvc_check_fail(check, "script_suffix", "expected small letters and digits");
+}
+
 static int check_finding(kvc_check *check, const cJSON *finding)
 {
     static const char *const severities[] = {"silent", "error", "crash", NULL};
@@ -218,6 +239,7 @@ static int check_finding(kvc_check *check, const cJSON *finding)
     }
     kvc_check_leave(check, before);
     return kvc_check_string(check, finding, "script", KVC_REQUIRED, 0, KVC_RESULT_TEXT_MAX) < 0 ||
+                   check_suffix(check, finding) < 0 ||
                    kvc_check_string(check, finding, "no_script", KVC_OPTIONAL, 0, KVC_RESULT_TEXT_MAX) < 0 ||
                    kvc_check_string(check, finding, "replay", KVC_REQUIRED, 0, KVC_RESULT_TEXT_MAX) < 0
                ? -1

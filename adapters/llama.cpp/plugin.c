@@ -565,7 +565,8 @@ const kvc_plugin *kvconform_plugin(void)
                                 .close = close_cache,
                                 .renew = renew,
                                 .reopen = reopen,
-                                .script = kvc_llama_script};
+                                .script = kvc_llama_script,
+                                .script_suffix = "c"};
 
     /* A failed assertion would start a debugger; the harness wants to see the process end. */
     (void)setenv("GGML_NO_BACKTRACE", "1", 0);

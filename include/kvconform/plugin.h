@@ -247,6 +247,7 @@ typedef struct kvc_plugin {
      * snprintf does; 0 when there is none. May be NULL.
      */
     size_t (*script)(const char *request, char *out, size_t room);
+    const char *script_suffix; /* how the name of a file with it ends: "c"; at most 8 letters and digits. NULL without `script` */
 } kvc_plugin;
 
 #if defined(__GNUC__) || defined(__clang__)

@@ -163,6 +163,9 @@ Test(result, names_the_wrong_field)
          "runs[1].findings[0].observed.tensors.keys[0]: expected a token"},
         {"runs.1.findings.0.minimal", "proved", "1", "runs[1].findings[0].minimal.proved: expected true or false"},
         {"runs.1.findings.0", "script", NULL, "runs[1].findings[0].script: expected a string"},
+        {"runs.1.findings.0", "script_suffix", "1", "runs[1].findings[0].script_suffix: expected a string"},
+        {"runs.1.findings.0", "script_suffix", "\"../c\"", "runs[1].findings[0].script_suffix: expected small letters and digits"},
+        {"runs.1.findings.0", "script_suffix", "\"json\"", "runs[1].findings[0].script_suffix: expected small letters and digits"},
         {"runs.1.findings.0", "no_script", "1", "runs[1].findings[0].no_script: expected a string"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
