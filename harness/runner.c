@@ -217,15 +217,14 @@ static int look(kvc_runner *runner, size_t sequence, int step, const kvc_observa
 static int on_step(void *context, size_t sequence, int step, const kvc_observation *observation)
 {
     kvc_runner *runner = context;
+    kvc_shared *shared = runner->options.shared;
 
     /* Plugins are shown before every op: that is when it must be known which op it is. */
-    if (observation == NULL || !runner->options.driver->in_process) {
-        kvc_shared *shared = runner->options.shared;
-        shared->index =
-            runner->evaluating >= 0 ? (uint64_t)runner->evaluating + sequence : runner->shown->start + sequence;
-        shared->step = step;
-        shared->tick = shared->tick + 1;
-    }
+    if (observation != NULL && runner->options.driver->in_process)
+        return look(runner, sequence, step, observation);
+    shared->index = runner->evaluating >= 0 ? (uint64_t)runner->evaluating + sequence : runner->shown->start + sequence;
+    shared->step = step;
+    shared->tick = shared->tick + 1;
     if (step == 0 && runner->started != (int)sequence && !follow(runner, (int)sequence)) {
         runner->out_of_memory = 1;
         return 1;

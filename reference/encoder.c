@@ -125,7 +125,7 @@ static const uint8_t *find_recent(kvc_encoder *encoder, kvc_encoding encoding, k
     if ((row > 0 || head > 0) && encoding == KVC_DIGITS && dtype != KVC_INT64 && token == encoder->recent[0][0].token &&
         find_recent(encoder, encoding, dtype, salt, channels, token, 0, 0) != NULL) {
         memcpy(bytes, encoder->recent[0][0].bytes, (size_t)channels * kvc_dtype_size(dtype));
-        kvc_value_move(dtype, salt, row, head, channels, 1, bytes);
+        kvc_value_move(dtype, salt, row, head, channels, bytes);
     } else {
         encode(bytes, encoding, dtype, salt, channels, token, row, head);
     }

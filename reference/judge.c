@@ -45,8 +45,7 @@ typedef struct shortcut {
 
 /* The tensors of one slot in the observation, NULL for those that are not shown. */
 typedef struct seen {
-    const kvc_tensor *stored;
-    const kvc_tensor *returned;
+    const kvc_tensor *tensor[2]; /* STORED and RETURNED */
     const kvc_tensor *original; /* of the cache that was copied last, as it is now */
 } seen;
 
@@ -313,6 +312,8 @@ static void sort_tensors(kvc_judge *judge, const kvc_op *op, const kvc_observati
     const kvc_plan *plan = judge->model.plan;
     shortcut *shortcuts = judge->shortcuts[op->kind == KVC_APPEND && observation->outcome == 0];
     const char *first_watched = judge->watched > 0 ? judge->watch[0].name : NULL;
+    int most = observation->tensors < SHORTCUTS ? observation->tensors : SHORTCUTS;
+    int known = 0;
 
     memset(judge->seen, 0, (size_t)plan->slots * sizeof judge->seen[0]);
     judge->original_length = NULL;
@@ -320,7 +321,12 @@ static void sort_tensors(kvc_judge *judge, const kvc_op *op, const kvc_observati
     *other = 0;
     judge->first_watched = observation->tensors;
     judge->followed = 0;
-    for (int at = 0; at < observation->tensors; at++) {
+    /* Most often the same tensors as before stand in the same places. */
+    while (known < most && shortcuts[known].name == observation->tensor[known].name && shortcuts[known].kind <= RETURNED) {
+        judge->seen[shortcuts[known].slot].tensor[shortcuts[known].kind] = &observation->tensor[known];
+        known++;
+    }
+    for (int at = known; at < observation->tensors; at++) {
         const kvc_tensor *tensor = &observation->tensor[at];
         shortcut place;
         if (tensor->name == first_watched && judge->first_watched > at) {
@@ -347,9 +353,9 @@ static void sort_tensors(kvc_judge *judge, const kvc_op *op, const kvc_observati
         }
         judge->kind[at] = place.kind;
         if (place.kind == STORED)
-            judge->seen[place.slot].stored = tensor;
+            judge->seen[place.slot].tensor[STORED] = tensor;
         else if (place.kind == RETURNED)
-            judge->seen[place.slot].returned = tensor;
+            judge->seen[place.slot].tensor[RETURNED] = tensor;
         else if (place.kind == ORIGINAL)
             judge->seen[place.slot].original = tensor;
         else if (place.kind == ORIGINAL_LENGTH)
@@ -361,8 +367,8 @@ static void sort_tensors(kvc_judge *judge, const kvc_op *op, const kvc_observati
             *other = hash_tensor(judge, hash_bytes(*other, tensor->name, strlen(tensor->name)), tensor);
     }
     for (int at = 0; plan->has_opaque && at < plan->slots; at++) {
-        if (plan->slot[at].view->rule == KVC_RULE_OPAQUE && judge->seen[at].stored != NULL)
-            *other = hash_tensor(judge, *other, judge->seen[at].stored);
+        if (plan->slot[at].view->rule == KVC_RULE_OPAQUE && judge->seen[at].tensor[STORED] != NULL)
+            *other = hash_tensor(judge, *other, judge->seen[at].tensor[STORED]);
     }
 }
 
@@ -415,9 +421,9 @@ static void check_state(kvc_judge *judge, const kvc_observation *observation, co
         if (model->slot[at].unjudged || (refused != NULL && kvc_model_fed_before(model, at, refused)))
             continue;
         plan->slot[at].kind->stored(model, at, &extent);
-        deviation = kvc_check_tensor(judge->expected, model, at, &extent, judge->seen[at].stored);
+        deviation = kvc_check_tensor(judge->expected, model, at, &extent, judge->seen[at].tensor[STORED]);
         if (deviation == KVC_AS_EXPECTED)
-            deviation = check_early_buffer(model, at, &extent, judge->seen[at].stored);
+            deviation = check_early_buffer(model, at, &extent, judge->seen[at].tensor[STORED]);
         if (deviation != KVC_AS_EXPECTED)
             note(failure, found, plan->slot[at].view->law, KVC_PLACE_STORED, at, plan->slot[at].layer, deviation);
     }
@@ -435,8 +441,8 @@ static int same_shape(int32_t dims, const int64_t *a, const int64_t *b)
 /* A returned tensor that shares the bytes of the stored one, and must hold the same, was checked with it. */
 static int checked_as_stored(const kvc_judge *judge, int slot, const kvc_extent *returned)
 {
-    const kvc_tensor *a = judge->seen[slot].stored;
-    const kvc_tensor *b = judge->seen[slot].returned;
+    const kvc_tensor *a = judge->seen[slot].tensor[STORED];
+    const kvc_tensor *b = judge->seen[slot].tensor[RETURNED];
     kvc_extent stored = {.kind = KVC_CELL_TOKEN, .width = -1};
 
     if (a == NULL || b == NULL || a->data != b->data || a->data == NULL || !kvc_tensor_lies_as(a, b))
@@ -450,7 +456,7 @@ static void check_mask(kvc_judge *judge, const kvc_observation *observation, int
                        kvc_failure *failure, int *found)
 {
     const kvc_slot *place = &judge->model.plan->slot[slot];
-    const kvc_tensor *tensor = judge->seen[slot].returned;
+    const kvc_tensor *tensor = judge->seen[slot].tensor[RETURNED];
     int layer = place->layer;
     int64_t width;
     int64_t offset;
@@ -483,13 +489,13 @@ static void check_returned(kvc_judge *judge, const kvc_observation *observation,
             kvc_seen_fault ignored;
             int keys = kvc_seen_keys(model->plan, at);
             deviation = keys < 0 ? KVC_AS_EXPECTED
-                                 : kvc_check_seen(model, at, judge->seen[keys].returned, judge->seen[at].returned, &ignored);
+                                 : kvc_check_seen(model, at, judge->seen[keys].tensor[RETURNED], judge->seen[at].tensor[RETURNED], &ignored);
             if (deviation != KVC_AS_EXPECTED)
                 note(failure, found, KVC_MASK, KVC_PLACE_SEEN, at, model->plan->slot[at].layer, deviation);
             continue;
         }
         if (!checked_as_stored(judge, at, &extent)) {
-            deviation = kvc_check_tensor(judge->expected, model, at, &extent, judge->seen[at].returned);
+            deviation = kvc_check_tensor(judge->expected, model, at, &extent, judge->seen[at].tensor[RETURNED]);
             if (deviation != KVC_AS_EXPECTED)
                 note(failure, found, KVC_RETURN, KVC_PLACE_RETURNED, at, model->plan->slot[at].layer, deviation);
         }
@@ -516,7 +522,7 @@ static void check_addresses(kvc_judge *judge, kvc_failure *failure, int *found)
     const kvc_plan *plan = judge->model.plan;
 
     for (int at = 0; at < plan->slots; at++) {
-        const kvc_tensor *tensor = judge->seen[at].stored;
+        const kvc_tensor *tensor = judge->seen[at].tensor[STORED];
         int axis = plan->slot[at].tokens_axis;
         int64_t cells = tensor != NULL && axis >= 0 && axis < tensor->dims ? tensor->shape[axis] : 0;
         if (!plan->slot[at].view->is_static || tensor == NULL || tensor->address == 0)

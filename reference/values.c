@@ -67,22 +67,28 @@ static double half_to_double(uint16_t half) {
     return (half & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
-/* Writes an element to every cell from `at` on; `cell` is the distance. */
-static void put_column(const unsigned char *element, size_t size, unsigned char *at, size_t cell, int64_t count) {
-    for (int64_t i = 0; i < count; i++, at += cell) {
-        kvc_value_put(element, size, at);
+/* Elements of a size that the compiler knows. */
+static inline void move_lane(kvc_dtype dtype, size_t size, int values[2], int channels, unsigned char *cell) {
+    for (int channel = 6; channel < channels; channel += 8) {
+        for (int which = 0; which < 2 && channel + which < channels; which++) {
+            memcpy(cell + (size_t)(channel + which) * size, kvc_value_bytes(dtype, 1u + (unsigned)values[which]), size);
+            values[which] = values[which] >= 2 ? values[which] - 2 : values[which] + 5; /* 5 * 8 % 7 is 5 */
+        }
     }
 }
 
-void kvc_value_move(kvc_dtype dtype, int salt, int row, int head, int channels, int64_t count, void *cells) {
-    size_t size = kvc_dtype_size(dtype);
+void kvc_value_move(kvc_dtype dtype, int salt, int row, int head, int channels, void *cell) {
     int values[2] = {(row % 7 + 3 * salt + 5 * 6) % 7, (head % 7 + 3 * salt + 5 * 7) % 7};
-    for (int channel = 6; channel < channels; channel += 8) {
-        for (int which = 0; which < 2 && channel + which < channels; which++) {
-            unsigned char *first = (unsigned char *)cells + (size_t)(channel + which) * size;
-            put_column(kvc_value_bytes(dtype, 1u + (unsigned)values[which]), size, first, (size_t)channels * size, count);
-            values[which] = values[which] >= 2 ? values[which] - 2 : values[which] + 5; /* 5 * 8 % 7 is 5 */
-        }
+    switch (kvc_dtype_size(dtype)) {
+    case 2:
+        move_lane(dtype, 2, values, channels, cell);
+        break;
+    case 4:
+        move_lane(dtype, 4, values, channels, cell);
+        break;
+    default:
+        move_lane(dtype, 8, values, channels, cell);
+        break;
     }
 }
 

@@ -13,10 +13,10 @@
 enum { KVC_LEVEL_SLACK = 16 }; /* an element belongs to a level when it is no further from it than a 16th of the amplitude */
 
 /*
- * In digits only: makes `count` cells of `channels` elements each, as some row and head make them, those of another row and head: all that tells
- * them apart stands in two of eight channels, the same for every token.
+ * In digits only: makes a cell of `channels` elements, as some row and head have it, that of another row and head: all that tells
+ * them apart stands in two of eight channels.
  */
-void kvc_value_move(kvc_dtype dtype, int salt, int row, int head, int channels, int64_t count, void *cells);
+void kvc_value_move(kvc_dtype dtype, int salt, int row, int head, int channels, void *cell);
 /* Writes one element of type `dtype` (little-endian, unaligned is fine) for the whole number `value`. */
 void kvc_value_store(kvc_dtype dtype, int64_t value, void *out);
 /* The same for any number: rounded to nearest even. Its magnitude is 0, or normal in that type. */

@@ -226,6 +226,7 @@ typedef struct kvc_builtin_part {
     kvc_tensor stored_as;
     kvc_tensor returned_as;
     int32_t tokens_axis; /* -1 for none */
+    int32_t fits_rows;   /* number of rows that they are of; 0 at first */
     /* What the last append returned, for parts that return something. */
     const void *returned;
     int64_t returned_cells;

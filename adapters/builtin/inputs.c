@@ -88,7 +88,7 @@ void kvc_inputs_make(const kvc_inputs *inputs, int32_t number, int32_t rows, uns
             } else {
                 /* Two of eight channels tell lanes apart. */
                 memcpy(out, first, inputs->cell);
-                kvc_value_move(inputs->dtype, inputs->salt, row, head, inputs->channels, 1, out);
+                kvc_value_move(inputs->dtype, inputs->salt, row, head, inputs->channels, out);
             }
         }
     }

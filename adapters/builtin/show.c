@@ -134,7 +134,6 @@ void kvc_builtin_part_describe(const kvc_builtin_layer *layer, kvc_builtin_part 
     part->returned_as.name = kvc_returned_name(layer->number, (kvc_part_name)part->info->name);
 }
 
-/* Rows and cells, and where both lie: all lanes of a token together. Sizes of heads and channels are set. */
 void kvc_builtin_part_set_sizes(const kvc_builtin_part *part, int64_t cells, kvc_tensor *tensor) {
     int64_t rows = part->store.rows;
     int64_t size = (int64_t)kvc_dtype_size((kvc_dtype)tensor->dtype);
@@ -245,30 +244,41 @@ static int show_stored(kvc_builtin_layer *layer, kvc_builtin_part *part, kvc_ten
     if (layer->lost_dtype && part->info->name == KVC_NAME_KEYS && cells > 0) {
         tensor->data = widen(store, tensor->data, cells);
         tensor->dtype = KVC_FLOAT32;
+        kvc_builtin_part_set_sizes(part, cells, tensor);
+    } else if (part->tokens_axis >= 0) {
+        tensor->shape[part->tokens_axis] = cells;
     }
-    kvc_builtin_part_set_sizes(part, cells, tensor);
     return cells > 0 && tensor->data == NULL ? -1 : 0;
 }
 
 static int show_returned(const kvc_builtin_layer *layer, const kvc_builtin_part *part, const kvc_tensor *stored, kvc_tensor *tensor) {
+    if (part->returned_cells < 0 && part->info->rule != KVC_PART_COUNT) {
+        *tensor = *stored;
+        tensor->name = part->returned_as.name;
+        tensor->address = 0;
+        return 0;
+    }
     *tensor = part->returned_as;
     tensor->dtype = stored->dtype;
     if (part->info->rule == KVC_PART_COUNT) {
         tensor->data = &layer->block_start;
         return 0;
     }
-    if (part->returned_cells < 0) {
-        memcpy(tensor->shape, stored->shape, sizeof tensor->shape);
-        memcpy(tensor->stride, stored->stride, sizeof tensor->stride);
-        tensor->data = stored->data;
-        return 0;
-    }
     tensor->data = part->returned;
-    if (part->info->rule == KVC_PART_QUANTISED) {
-        tensor->shape[3] = stored->shape[3];
+    if (tensor->dtype != part->returned_as.dtype || part->info->rule == KVC_PART_QUANTISED) {
+        memcpy(tensor->shape, stored->shape, sizeof tensor->shape);
+        kvc_builtin_part_set_sizes(part, part->returned_cells, tensor);
+    } else if (part->tokens_axis >= 0) {
+        tensor->shape[part->tokens_axis] = part->returned_cells;
     }
-    kvc_builtin_part_set_sizes(part, part->returned_cells, tensor);
     return part->returned_cells > 0 && tensor->data == NULL ? -1 : 0;
+}
+
+/* Where rows and cells lie depends on how many rows there are. */
+static void fit(kvc_builtin_part *part) {
+    part->fits_rows = part->store.rows;
+    kvc_builtin_part_set_sizes(part, 0, &part->stored_as);
+    kvc_builtin_part_set_sizes(part, 0, &part->returned_as);
 }
 
 int kvc_builtin_layer_show(kvc_builtin_layer *layer, int appended, kvc_observation *out) {
@@ -278,6 +288,9 @@ int kvc_builtin_layer_show(kvc_builtin_layer *layer, int appended, kvc_observati
         kvc_part_rule rule = (kvc_part_rule)part->info->rule;
         if ((rule == KVC_PART_FOLDED || rule == KVC_PART_OPAQUE) && part->store.count == 0) {
             continue; /* there is no state of no tokens */
+        }
+        if (part->fits_rows != part->store.rows) {
+            fit(part);
         }
         kvc_tensor *stored = &out->tensor[out->tensors++];
         failed |= rule == KVC_PART_QUANTISED ? show_quantised(layer, i, stored) : show_stored(layer, part, stored);
