@@ -8,6 +8,7 @@
 #include "harness/build_digest.h"
 #include "harness/case.h"
 #include "reports/result.h"
+#include "reports/text.h"
 
 cJSON *kvc_record_start(const kvc_session *session)
 {
@@ -216,6 +217,22 @@ void kvc_record_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *fin
     }
 }
 
+/* The command that replays a case, as a shell reads it. A subject that kvconform cannot start by its name needs the target. */
+static void add_replay(cJSON *json, const char *target, const char *id)
+{
+    kvc_text text = {0};
+    int needed = strncmp(target, "plugin:", 7) == 0 || strncmp(target, "exec:", 5) == 0;
+
+    kvc_text_add_format(&text, "kvconform replay cases/%s.json%s", id, needed ? " --target '" : "");
+    for (; needed && *target != '\0'; target++) {
+        const char one[] = {*target, '\0'};
+        kvc_text_add(&text, *target == '\'' ? "'\\''" : one);
+    }
+    kvc_text_add(&text, needed ? "'" : "");
+    cJSON_AddStringToObject(json, "replay", kvc_text_string(&text));
+    kvc_text_free(&text);
+}
+
 cJSON *kvc_record_finding(const kvc_record_run *run, const kvc_bench *bench, const kvc_finding *finding)
 {
     cJSON *json = cJSON_CreateObject();
@@ -266,8 +283,7 @@ cJSON *kvc_record_finding(const kvc_record_run *run, const kvc_bench *bench, con
     if (finding->script != NULL && finding->script[0] != '\0' && run->scripts != NULL)
         cJSON_AddStringToObject(json, "script_suffix", run->scripts);
     cJSON_AddStringToObject(json, "no_script", finding->no_script.text);
-    (void)snprintf(text, sizeof text, "kvconform replay cases/%s.json", finding->id);
-    cJSON_AddStringToObject(json, "replay", text);
+    add_replay(json, run->target, finding->id);
     cJSON_Delete(detail);
     return json;
 }

@@ -14,6 +14,15 @@ judge() { # COMMAND FILE CHANGE
   [ "$status" -eq 1 ] || { cat output; fail "$2: the fault is not found: $status"; }
   python3 "$KVC_TOP/tests/command_line/json_schema.py" "$KVC_TOP/reports/schemas/kvconform-result-1.schema.json" broken.json
 }
+# The command of a report replays the case as it stands there.
+replay() { # TARGET
+  status=0
+  kvconform run "$1" --budget 100 --jobs 1 --report report --quiet || status=$?
+  [ "$status" -eq 1 ] || fail "$1: $status"
+  command=$(python3 -c 'import json; print(json.load(open("report/result.json"))["runs"][0]["findings"][0]["replay"])')
+  (cd report && ln -sf ../broken* . && eval "$command") >output || status=$?
+  grep -q 'breaks' output || { cat output; fail "does not replay: $command"; }
+}
 export PYTHONDONTWRITEBYTECODE=1
 if command -v python3 >/dev/null; then
   judge python3 my_cache.py 's/max(0, len(cache\["keys"\]) + arguments\[0\])/max(0, len(cache["keys"]) + arguments[0] + 1)/'
@@ -21,7 +30,7 @@ else
   echo 'not run: there is no python3'
 fi
 if command -v node >/dev/null; then
-  judge node my_cache.js 's/Math.max(0, cache.keys.length + n)/Math.max(0, cache.keys.length + n + 1)/'
+  judge node my_cache.js 's/cache.keys.length = cache.values.length = kept/cache.keys.length = kept/'
 else
   echo 'not run: there is no node'
 fi
@@ -43,6 +52,10 @@ mkdir mine && cp "$examples/my_cache.c" "$examples/rows_cache.cc" mine
 # shellcheck disable=SC2086 # $flags are words
 $compiler -std=c11 -shared -fPIC $flags mine/my_cache.c -o my_cache.so
 kvconform run plugin:my_cache.so --budget 600 --quiet
+sed '/my_crop(&cache->values, (size_t)-/d' "$examples/my_cache.c" >broken.c
+# shellcheck disable=SC2086
+$compiler -std=c11 -shared -fPIC $flags broken.c -o "broken's.so"
+! command -v python3 >/dev/null || replay "plugin:./broken's.so"
 if command -v c++ >/dev/null; then
   # shellcheck disable=SC2086
   c++ -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -shared -fPIC $flags mine/rows_cache.cc -o rows_cache.so
