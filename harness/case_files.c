@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "reference/json.h"
+
 enum { PATH_MAX_BYTES = 4096, DEPTH_MAX = 16 };
 
 static int add(kvc_case_files *files, const char *path, kvc_error *error)
@@ -32,13 +34,6 @@ static int add(kvc_case_files *files, const char *path, kvc_error *error)
     }
     files->count++;
     return 1;
-}
-
-static int is_case_name(const char *name)
-{
-    size_t length = strlen(name);
-
-    return length > 5 && name[0] != '.' && strcmp(name + length - 5, ".json") == 0;
 }
 
 static int keep_entry(const struct dirent *entry)
@@ -68,7 +63,7 @@ static int find_below(const char *folder, int depth, kvc_case_files *files, kvc_
         if (good && lstat(path, &status) == 0) {
             if (S_ISDIR(status.st_mode) && depth < DEPTH_MAX)
                 good = find_below(path, depth + 1, files, error);
-            else if (!S_ISDIR(status.st_mode) && is_case_name(entry[at]->d_name))
+            else if (!S_ISDIR(status.st_mode) && kvc_json_is_name(entry[at]->d_name))
                 good = add(files, path, error);
         }
         free(entry[at]);

@@ -1,11 +1,9 @@
 /* kvconform matrix: several versions of one subject, each in a process of its own, and one report of them all. */
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 #include "harness/record.h"
 #include "harness/resume.h"
 #include "harness/target.h"
+#include "reports/folder.h"
 #include "reports/result.h"
 
 enum { PATH_BYTES = 4096, POLL_MS = 200, VERSION_BYTES = 64 };
@@ -41,9 +40,8 @@ static int make_folder(const char *path)
 {
     kvc_error error;
 
-    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+    if (kvc_report_folder_make_one(path, error.text, sizeof error.text) == 0)
         return 1;
-    kvc_error_set(&error, "--report %.300s: cannot be made: %s", path, strerror(errno));
     kvc_complain(error.text);
     return 0;
 }

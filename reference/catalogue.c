@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reference/json.h"
+
 enum { EXTENDS_MAX = 32, PATH_SIZE = 4096, FILES_MAX = 1024 };
 
 static int is_json(const struct dirent *entry)
 {
-    size_t length = strlen(entry->d_name);
-
-    return entry->d_name[0] != '.' && length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0;
+    return kvc_json_is_name(entry->d_name);
 }
 
 static int is_folder_name(const struct dirent *entry)

@@ -8,10 +8,10 @@
 
 #include "reference/utf8.h"
 
-/* Depth is counted before parsing, so that a hostile file never reaches the parser's recursion. */
-static int depth_is_bounded(const char *text, size_t length)
+size_t kvc_json_excess(const char *text, size_t length, size_t depth_max, size_t values_max, int *is_deep)
 {
-    int depth = 0;
+    size_t depth = 0;
+    size_t values = 1;
     int in_string = 0;
 
     for (size_t at = 0; at < length; at++) {
@@ -21,22 +21,31 @@ static int depth_is_bounded(const char *text, size_t length)
                 at++;
             else if (byte == '"')
                 in_string = 0;
-        } else if (byte == '"') {
-            in_string = 1;
-        } else if (byte == '[' || byte == '{') {
-            if (++depth > KVC_JSON_DEPTH_MAX)
-                return 0;
-        } else if (byte == ']' || byte == '}') {
-            depth--;
+            continue;
         }
+        in_string = byte == '"';
+        depth += byte == '[' || byte == '{';
+        depth -= (byte == ']' || byte == '}') && depth > 0;
+        values += byte == '[' || byte == '{' || byte == ',';
+        *is_deep = depth > depth_max;
+        if (*is_deep || values > values_max)
+            return at;
     }
-    return 1;
+    return length;
+}
+
+int kvc_json_is_name(const char *name)
+{
+    size_t length = strlen(name);
+
+    return name[0] != '.' && length > 5 && strcmp(name + length - 5, ".json") == 0;
 }
 
 int kvc_json_parse(const char *text, size_t length, const char *name, cJSON **out, kvc_error *error)
 {
     const char *end = NULL;
     cJSON *json;
+    int is_deep;
 
     *out = NULL;
     if (memchr(text, '\0', length) != NULL) {
@@ -47,7 +56,7 @@ int kvc_json_parse(const char *text, size_t length, const char *name, cJSON **ou
         kvc_error_set(error, "%s: not UTF-8 at byte %zu", name, kvc_utf8_valid(text, length));
         return 0;
     }
-    if (!depth_is_bounded(text, length)) {
+    if (kvc_json_excess(text, length, KVC_JSON_DEPTH_MAX, SIZE_MAX, &is_deep) < length) {
         kvc_error_set(error, "%s: nested deeper than %d levels, expected a flatter document", name,
                       KVC_JSON_DEPTH_MAX);
         return 0;

@@ -18,6 +18,14 @@ enum { KVC_JSON_DEPTH_MAX = 32 };
 int kvc_json_parse(const char *text, size_t length, const char *name, cJSON **out, kvc_error *error);
 /* Reads a file of at most `limit` bytes. */
 int kvc_json_read_file(const char *path, size_t limit, cJSON **out, kvc_error *error);
+/*
+ * Looks at brackets, commas and quotation marks only, before anything is parsed or allocated: a small text can otherwise ask for a lot
+ * of memory or stack. Returns where it nests deeper than `depth_max` (*is_deep: 1) or has more than `values_max` values (0), or
+ * `length`.
+ */
+size_t kvc_json_excess(const char *text, size_t length, size_t depth_max, size_t values_max, int *is_deep);
+/* Whether a file of this name is taken for one of JSON: hidden ones are not. */
+int kvc_json_is_name(const char *name);
 /* Reads a file ("-": standard input) of at most `limit` bytes into a NUL-ended buffer that the caller frees. */
 int kvc_file_read(const char *path, size_t limit, char **out, size_t *length, kvc_error *error);
 

@@ -27,7 +27,7 @@ static int join(char *path, const char *folder, const char *name, char *error, s
     return -1;
 }
 
-static int make_one(const char *path, char *error, size_t error_size)
+int kvc_report_folder_make_one(const char *path, char *error, size_t error_size)
 {
     struct stat status;
     if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &status) == 0 && S_ISDIR(status.st_mode))) {
@@ -41,9 +41,9 @@ static int make_one(const char *path, char *error, size_t error_size)
 int kvc_report_folder_make(const char *folder, char *error, size_t error_size)
 {
     char cases[PATH_SIZE];
-    return join(cases, folder, "cases", error, error_size) != 0 || make_one(folder, error, error_size) != 0
+    return join(cases, folder, "cases", error, error_size) != 0 || kvc_report_folder_make_one(folder, error, error_size) != 0
                ? -1
-               : make_one(cases, error, error_size);
+               : kvc_report_folder_make_one(cases, error, error_size);
 }
 
 int kvc_report_folder_write_json(const char *folder, const char *name, const cJSON *json, char *error, size_t error_size)

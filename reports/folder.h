@@ -10,6 +10,8 @@
 
 /* All return 0, or -1 with one sentence in `error`. */
 
+/* Makes one folder, if it is not there. */
+int kvc_report_folder_make_one(const char *path, char *error, size_t error_size);
 /* Makes the folder and its cases/, if they are not there. */
 int kvc_report_folder_make(const char *folder, char *error, size_t error_size);
 /* Writes the cases and scripts of one entry of `runs`. */

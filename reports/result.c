@@ -18,49 +18,24 @@ static size_t line_of(const char *text, size_t offset)
     return line;
 }
 
-/*
- * Looks at brackets, commas and quotation marks only, before anything is allocated: a small file can otherwise ask for a
- * lot of memory or stack.
- */
 static int bound_document(const char *name, const char *text, size_t size, char *error, size_t error_size)
 {
-    size_t depth = 0;
-    size_t values = 1;
-    int quoted = 0;
-    for (size_t i = 0; i < size; i++) {
-        char byte = text[i];
-        if (byte == '\0') {
-            (void)snprintf(error, error_size, "%s:%zu: a zero byte, expected JSON text", name, line_of(text, i));
-            return -1;
-        }
-        if (quoted) {
-            if (byte == '\\' && i + 1 < size) {
-                i++;
-            } else if (byte == '"') {
-                quoted = 0;
-            }
-            continue;
-        }
-        if (byte == '"') {
-            quoted = 1;
-        } else if (byte == '[' || byte == '{') {
-            depth++;
-            values++;
-        } else if ((byte == ']' || byte == '}') && depth > 0) {
-            depth--;
-        } else if (byte == ',') {
-            values++;
-        }
-        if (depth > KVC_RESULT_DEPTH_MAX) {
-            (void)snprintf(error, error_size, "%s:%zu: nested deeper than %d", name, line_of(text, i), (int)KVC_RESULT_DEPTH_MAX);
-            return -1;
-        }
-        if (values > KVC_RESULT_VALUES_MAX) {
-            (void)snprintf(error, error_size, "%s: more than %d values", name, (int)KVC_RESULT_VALUES_MAX);
-            return -1;
-        }
+    const char *zero = memchr(text, '\0', size);
+    int is_deep;
+    size_t at = kvc_json_excess(text, size, KVC_RESULT_DEPTH_MAX, KVC_RESULT_VALUES_MAX, &is_deep);
+    if (zero != NULL && (size_t)(zero - text) < at) {
+        (void)snprintf(error, error_size, "%s:%zu: a zero byte, expected JSON text", name, line_of(text, (size_t)(zero - text)));
+        return -1;
     }
-    return 0;
+    if (at == size) {
+        return 0;
+    }
+    if (is_deep) {
+        (void)snprintf(error, error_size, "%s:%zu: nested deeper than %d", name, line_of(text, at), (int)KVC_RESULT_DEPTH_MAX);
+    } else {
+        (void)snprintf(error, error_size, "%s: more than %d values", name, (int)KVC_RESULT_VALUES_MAX);
+    }
+    return -1;
 }
 
 /* Lets a result that has no `finished` pass as one that was interrupted. */

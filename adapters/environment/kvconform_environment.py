@@ -73,6 +73,9 @@ MLX = "0.32.4"
 LOCK_SECONDS = 3600
 """Longer than any compiler takes for quanto's extension."""
 
+LOADING_SECONDS = 120
+"""Longer than any process takes to load it once it is built."""
+
 
 class Problem(Exception):
     """Why there is no environment: one line for the user, and the exit status that says which kind it is."""
@@ -418,7 +421,9 @@ def remove_old_locks(folder: Path) -> None:
     """Removes what a process that was killed while it loaded quanto's extension has left: others would wait for ever."""
     for lock in folder.glob("lib/python*/site-packages/optimum/quanto/library/extensions/*/build/lock"):
         with contextlib.suppress(OSError):
-            if time.time() - lock.stat().st_mtime > LOCK_SECONDS:
+            # Once it is built, whoever holds the lock only loads it.
+            limit = LOADING_SECONDS if (lock.parent / "quanto_cpp.so").exists() else LOCK_SECONDS
+            if time.time() - lock.stat().st_mtime > limit:
                 say(f"removing a lock that nobody holds any more: {lock}")
                 lock.unlink()
 

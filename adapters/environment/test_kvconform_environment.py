@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -244,6 +245,14 @@ def test_removes_old_locks(tmp_path: Path) -> None:
     lock.touch()
     environment.remove_old_locks(tmp_path)
     assert lock.exists(), "somebody may be compiling"
+    os.utime(lock, (time.time() - 600, time.time() - 600))
+    environment.remove_old_locks(tmp_path)
+    assert lock.exists(), "that takes minutes"
+    (build / "quanto_cpp.so").touch()
+    environment.remove_old_locks(tmp_path)
+    assert not lock.exists(), "loading does not"
+    (build / "quanto_cpp.so").unlink()
+    lock.touch()
     os.utime(lock, (0, 0))
     environment.remove_old_locks(tmp_path)
     assert not lock.exists()
