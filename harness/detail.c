@@ -675,6 +675,9 @@ void kvc_detail_write(kvc_judge *judge, const kvc_op *op, const kvc_observation 
             add_positions(model, observation, expected, observed);
         if (observation != NULL && kvc_op_is_rollback(op->kind) && observation->claim >= 0)
             cJSON_AddBoolToObject(observed, "claim", observation->claim);
+        /* What must be refused must not be claimed. */
+        if (failure->law == KVC_HONEST && expectation->verdict != KVC_DO)
+            cJSON_AddFalseToObject(expected, "claim");
         make_title(judge, op, observation, failure, expected, observed, title);
         cJSON_AddStringToObject(json, "title", title);
         if (!cJSON_PrintPreallocated(json, out, size > 2048 ? (int)size - 1024 : 0, 0))

@@ -337,12 +337,12 @@ class Recipe:
         lines.append(f"config = {self.config.spell()}")
         if self.container.cross:
             # `generate` makes the cross-attention as long as what the encoder returned.
-            lengths = [f", max_cache_len={length}" for length in (*self.settings.values(), CROSS_TOKENS)]
-            told = lengths if self.container.static else ["", ""]
-            other = "" if self.slides() and not self.container.static else f"config=config{told[1]}"
+            sizes = (*self.settings.values(), CROSS_TOKENS) if self.container.static else ()
+            own, crossed = [f", max_cache_len={length}" for length in sizes] or ["", ""]
+            other = "" if self.slides() and not self.container.static else f"config=config{crossed}"
             return [
                 *lines,
-                f"cache = {owner}({self.half}(config=config{told[0]}), {self.half}({other}))",
+                f"cache = {owner}({self.half}(config=config{own}), {self.half}({other}))",
                 "layers = cache.self_attention_cache.layers",
                 "cross = cache.cross_attention_cache.layers",
             ]

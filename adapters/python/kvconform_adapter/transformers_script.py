@@ -866,6 +866,8 @@ class Writer:
                     lines.append(f'compare("kind of error", {json.dumps(names[0])}, kind_of_error)')
                 else:
                     lines.append(f'compare("kind of error is documented", True, kind_of_error in {json.dumps(names)})')
+        if self.request.law == "HONEST" and expected.get("claim") is False:
+            lines.append('compare("is_croppable", False, bool(claim))')
         tensors = expected.get("tensors", {})
         if not isinstance(tensors, dict):
             raise RequestError('field "expected.tensors": expected an object')
