@@ -284,14 +284,6 @@ def watched(name, tensor):
     return tensor
 '''
 
-COMPARE = '''\
-def compare(what, expected, saw):
-    """Print one comparison and remember a difference."""
-    print(f"{what}: expected {expected}, saw {saw}{'' if expected == saw else '   <-- differs'}")
-    if expected != saw:
-        faults.append(what)
-'''
-
 COMPARE_TENSOR = '''\
 def compare_tensor({arguments}):
     """Compare what a tensor holds, row by row."""

@@ -17,7 +17,6 @@ from kvconform_adapter.script_parts import (
     APART,
     ATTEMPT,
     AXES_OF,
-    COMPARE,
     COMPARE_KINDS,
     COMPARE_TENSOR,
     COUNTED_CELLS,
@@ -35,6 +34,7 @@ from kvconform_adapter.script_parts import (
     SEEN,
     WATCHED,
 )
+from kvconform_adapter.script_text import COMPARE, plain_text, why, words
 from kvconform_adapter.transformers_blocks import Compressor, make_compressors
 from kvconform_adapter.transformers_caches import (
     CONFIGURATION,
@@ -116,21 +116,6 @@ def distances(params: Params, rows: int, tokens: int, heads: int) -> tuple[int, 
             ):
                 return row, head
     return distances(params, rows, tokens, 1) if heads > 1 else (0, 0)
-
-
-def plain_text(text: str) -> str:
-    """A text that can stand in a docstring."""
-    return " ".join(text.split()).replace("\\", "/").replace('"', "'")
-
-
-def words(op: Op) -> str:
-    """An op as the docstring and the output of the program name it."""
-    name, argument = op
-    if name == "append":
-        return f"append {argument} token{'' if argument == 1 else 's'}"
-    if name == "record":
-        return "start recording" if argument else "stop recording"
-    return f"{name}({'' if argument is None else json.dumps(argument)})"
 
 
 def plain_name(name: str) -> str:
@@ -385,7 +370,7 @@ class Writer:
             subject="\n".join(
                 wrap(f"transformers {self.version}, {self.request.variant}: {', '.join(map(words, self.ops))}", 110)
             ),
-            why=self.why(),
+            why=why(self.request),
             standard="".join(f"{line}\n" for line in standard),
             imports="\n".join(imports),
             needs=", ".join(["transformers", *packages]) + " and torch",
@@ -394,14 +379,6 @@ class Writer:
             numbers=NUMBERS_APART if self.apart else NUMBERS,
             helpers=helpers,
         )
-
-    def why(self) -> str:
-        """On what it rests that the op should have done something else; a paragraph of the docstring, or nothing."""
-        if not self.request.source:
-            return ""
-        told = {"documented": "Documented", "inferred": "Not documented, argued from"}.get(self.request.basis, "From")
-        text = f"{told}: {self.request.source}"
-        return "\n" + "\n".join(wrap(plain_text(text), 110)) + "\n"
 
     def declared(self) -> list[Part]:
         """Layers that are told how long their prefix will be."""
