@@ -44,3 +44,16 @@ def test_run_and_script_name_what_is_missing() -> None:
     with pytest.raises(RequestError, match="ops"):
         read_script({"variant": "DynamicLayer"})
     assert read_script({"variant": "x", "ops": [["append", 1]], "expected": {"law": "MASK"}}).law == "MASK"
+
+
+def test_rows_are_there_whichever_ops_before_were_refused() -> None:
+    message = {"variant": "v", "params": {"batch": 2}}
+    for ops in (
+        [["select", [0]], ["reorder", [1, 0]]],
+        [["select", [0]], ["reorder", [0]]],
+        [["repeat", 2], ["reorder", [3, 2, 1, 0]]],
+    ):
+        assert read_run({**message, "sequences": [ops]}).sequences
+    for ops in ([["reorder", [0]]], [["select", [0]], ["select", [2]]], [["repeat", 2], ["select", [4]]]):
+        with pytest.raises(RequestError, match="does not fit"):
+            read_run({**message, "sequences": [ops]})
