@@ -243,8 +243,11 @@ static const char *broken_off(const running *self)
     return self->interrupted ? "interrupted before it began" : "an error ended the run before it began";
 }
 
-/* Two targets may name the same variant: it is run once, for the same seed would only give the same again. */
-static int was_run_before(const running *self, const kvc_record_run *run)
+/*
+ * Two targets may name the same variant: it is run once, for the same seed would only give the same again. Returns the entry of the
+ * first, or NULL.
+ */
+static const cJSON *find_run_before(const running *self, const kvc_record_run *run)
 {
     const cJSON *entry;
 
@@ -253,9 +256,19 @@ static int was_run_before(const running *self, const kvc_record_run *run)
             strcmp(kvc_json_string(entry, "version"), run->version) == 0 &&
             strcmp(kvc_json_string(entry, "subject"), run->subject) == 0 &&
             cJSON_Compare(cJSON_GetObjectItemCaseSensitive(entry, "environment"), run->environment, 1))
-            return 1;
+            return entry;
     }
-    return 0;
+    return NULL;
+}
+
+/* Whether the variant was run before. Two programs that call themselves the same are told, for a report could not tell them apart. */
+static int was_run_before(running *self, const kvc_target *target, const kvc_record_run *run)
+{
+    const cJSON *before = find_run_before(self, run);
+
+    if (before != NULL && (target->is_exec || target->is_plugin) && !kvc_target_is_same(kvc_json_string(before, "target"), run->target))
+        not_run(self, run, "another target of this run has the same subject, version and variant; give one of them another version");
+    return before != NULL;
 }
 
 /* Whether the target is one variant that is there: then no other class matters. */
@@ -393,7 +406,7 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
             continue;
         }
         entry.contract = contract->id;
-        if (was_run_before(self, &entry) || take_over(self, &entry, spec))
+        if (was_run_before(self, target, &entry) || take_over(self, &entry, spec))
             continue;
         if (self->interrupted || self->internal) {
             not_run(self, &entry, broken_off(self));

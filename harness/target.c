@@ -89,11 +89,27 @@ static kvc_target_result split_command(kvc_target *target, const char *text, kvc
     return KVC_TARGET_READY;
 }
 
-/* PATH[:VARIANT]: the variant stands behind the last colon, unless a part of a path does. */
-static kvc_target_result split_plugin(kvc_target *target, const char *text, kvc_error *error)
+/* Length of PATH in PATH[:VARIANT]: the variant stands behind the last colon, unless a part of a path does. */
+static size_t path_length(const char *text)
 {
     const char *colon = strrchr(text, ':');
-    size_t length = colon != NULL && strchr(colon, '/') == NULL ? (size_t)(colon - text) : strlen(text);
+
+    return colon != NULL && strchr(colon, '/') == NULL ? (size_t)(colon - text) : strlen(text);
+}
+
+int kvc_target_is_same(const char *one, const char *other)
+{
+    size_t length;
+
+    if (strncmp(one, "plugin:", 7) != 0 || strncmp(other, "plugin:", 7) != 0)
+        return strcmp(one, other) == 0;
+    length = path_length(one + 7);
+    return path_length(other + 7) == length && strncmp(one + 7, other + 7, length) == 0;
+}
+
+static kvc_target_result split_plugin(kvc_target *target, const char *text, kvc_error *error)
+{
+    size_t length = path_length(text);
     /* A name alone would be looked for where libraries lie. */
     const char *folder = memchr(text, '/', length) != NULL ? "" : "./";
 

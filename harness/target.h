@@ -31,6 +31,8 @@ typedef enum kvc_target_result {
 kvc_target_result kvc_target_parse(const char *text, const kvc_options *options, kvc_target *target, kvc_error *error);
 /* Whether a run of the target takes this variant in: caches that are broken on purpose only when they are asked for. */
 int kvc_target_takes(const kvc_target *target, const char *variant);
+/* Whether two texts of targets that were read name the same program or shared object, whatever their variants are. */
+int kvc_target_is_same(const char *one, const char *other);
 /* Makes it ready to be started: for a version of a Python subject its environment is made when it is not there. */
 kvc_target_result kvc_target_prepare(kvc_target *target, const kvc_options *options, const char *data,
                                      kvc_error *error);

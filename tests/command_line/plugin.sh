@@ -27,6 +27,10 @@ try kvconform run plugin:./my_cache.so: --budget 100
 try kvconform matrix plugin:./my_cache.so --versions 1.0 -o matrix
 mkdir 'a:folder' && cp my_cache.so 'a:folder/x.so'
 kvconform run 'plugin:a:folder/x.so' --budget 100 --quiet
+# Two that call themselves the same could not be told apart in a report.
+cp my_cache.so another.so
+kvconform run plugin:my_cache.so:Full plugin:my_cache.so plugin:my_cache.so:F* --budget 100 --quiet
+try kvconform run plugin:my_cache.so plugin:another.so --budget 100 2>&1 | sed "s/[0-9,]* ops/N ops/"
 
 # One line each. A hang takes ten times --timeout: they run beside the others.
 told() { # PLUGIN SECONDS
