@@ -24,6 +24,8 @@ static const char help_text[] =
     "                                                fail on what the baseline does not hold, and on what is fixed\n"
     "       kvconform baseline update|migrate TARGET... --baseline FILE [OPTION...]\n"
     "                                                accept what is new, drop what is fixed\n"
+    "       kvconform bisect CASE.json --versions FIRST..LAST [--git DIR]\n"
+    "                                                find the release, or the commit, that changed what a case shows\n"
     "       kvconform smoke TARGET                   judge an adapter before its subject\n"
     "       kvconform list targets|variants|laws|contracts|faults\n"
     "       kvconform --help | --version\n"
@@ -59,7 +61,9 @@ static const char help_text[] =
     "  --python PATH           run the subject in this interpreter, with the version or checkout it has\n"
     "  --contract ID           judge by this contract instead of the version's own\n"
     "  --variant PATTERN       variants of an exec: or plugin: target\n"
-    "  --versions LIST         matrix: 4.57.6,5.24.0; all-minor: the newest patch of each minor\n"
+    "  --versions LIST         matrix: 4.57.6,5.24.0; all-minor: the newest patch of each minor; 5.12.0..5.24.0: all\n"
+    "                          releases from one to another. bisect: the ends\n"
+    "  --git DIR               bisect: commits of this checkout, run with --python\n"
     "  --resume                run: go on with the result of --json or --report where it was stopped\n"
     "  --target TARGET         replay: run the cases on this target instead of the one they name\n"
     "  --timeout SECONDS       time for one answer of a subject (20; built-in caches and plugins 2)\n"
@@ -69,6 +73,7 @@ static const char help_text[] =
     "Exit status\n"
     "  0 all conform   1 findings   2 bad usage or bad input   3 a subject could not be run   4 internal error\n"
     "  gate: 1 something is new, fixed, expired or matches nothing\n"
+    "  bisect: 1 both ends show the same\n"
     "  diff: 1 something is new, 3 nothing is new but not all was run again\n"
     "  130 interrupted: what was found until then is reported\n"
     "\n"
@@ -83,6 +88,7 @@ static const char help_text[] =
     "  kvconform diff old/result.json new/result.json --markdown comment.md\n"
     "  kvconform baseline update transformers --baseline known.json --add --reason 'reported upstream'\n"
     "  kvconform gate transformers --baseline known.json\n"
+    "  kvconform bisect out/cases/CLAMP-c918cc39.json --versions 5.12.1..5.24.0\n"
     "  kvconform run plugin:./my_cache.so\n"
     "  kvconform run exec:./my_adapter --variant 'MyCache*'\n"
     "\n"
@@ -201,6 +207,8 @@ static int set_option(const char *name, const char *value, kvc_options *options,
         options->address = value;
     else if (strcmp(name, "--expires") == 0)
         return read_day(value, options, error);
+    else if (strcmp(name, "--git") == 0)
+        options->git = value;
     else if (strcmp(name, "--markdown") == 0)
         options->markdown = value;
     else if (strcmp(name, "--versions") == 0)
@@ -223,7 +231,7 @@ static int read_verb(const char *word, kvc_options *options, kvc_error *error)
     static const struct {
         const char *word;
         kvc_verb verb;
-    } verbs[] = {{"run", KVC_VERB_RUN},       {"matrix", KVC_VERB_MATRIX}, {"replay", KVC_VERB_REPLAY}, {"report", KVC_VERB_REPORT}, {"diff", KVC_VERB_DIFF}, {"gate", KVC_VERB_GATE}, {"baseline", KVC_VERB_BASELINE}, {"smoke", KVC_VERB_SMOKE},
+    } verbs[] = {{"run", KVC_VERB_RUN},       {"matrix", KVC_VERB_MATRIX}, {"replay", KVC_VERB_REPLAY}, {"report", KVC_VERB_REPORT}, {"diff", KVC_VERB_DIFF}, {"gate", KVC_VERB_GATE}, {"baseline", KVC_VERB_BASELINE}, {"bisect", KVC_VERB_BISECT}, {"smoke", KVC_VERB_SMOKE},
                  {"list", KVC_VERB_LIST},     {"help", KVC_VERB_HELP},     {"--help", KVC_VERB_HELP},
                  {"-h", KVC_VERB_HELP},       {"--version", KVC_VERB_VERSION}};
 
@@ -233,7 +241,7 @@ static int read_verb(const char *word, kvc_options *options, kvc_error *error)
             return 1;
         }
     }
-    kvc_error_set(error, "\"%.60s\": expected run, matrix, replay, report, diff, gate, baseline, smoke or list; kvconform --help has examples", word);
+    kvc_error_set(error, "\"%.60s\": expected run, matrix, replay, report, diff, gate, baseline, bisect, smoke or list; kvconform --help has examples", word);
     return 0;
 }
 
@@ -327,6 +335,16 @@ static int check_words(const kvc_options *options, kvc_error *error)
         else
             return 1;
         return 0;
+    case KVC_VERB_BISECT:
+        if (options->words != 1)
+            kvc_error_set(error, "bisect: expected one case file, such as those a report has in its cases/ folder");
+        else if (options->versions == NULL)
+            kvc_error_set(error, "bisect: expected --versions FIRST..LAST");
+        else if ((options->git == NULL) != (options->python == NULL))
+            kvc_error_set(error, "bisect: --git and --python go together: the interpreter has what the checkout needs");
+        else
+            return 1;
+        return 0;
     case KVC_VERB_BASELINE:
         return check_baseline(options, error);
     case KVC_VERB_DIFF:
@@ -376,7 +394,7 @@ int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *er
     options->sequences = KVC_BUDGET_STANDARD;
     options->jobs = processors < 1 ? 1 : processors > JOBS_STANDARD_MAX ? JOBS_STANDARD_MAX : (int)processors;
     if (argc < 2) {
-        kvc_error_set(error, "expected run, matrix, replay, report, diff, gate, baseline, smoke or list; kvconform --help has examples");
+        kvc_error_set(error, "expected run, matrix, replay, report, diff, gate, baseline, bisect, smoke or list; kvconform --help has examples");
         return 0;
     }
     options->word = calloc((size_t)argc, sizeof *options->word);

@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "harness/program.h"
 
 #include "adapters/builtin/builtin.h"
 
@@ -182,47 +183,6 @@ int kvc_target_takes(const kvc_target *target, const char *variant)
     return target->variant[0] == '\0' || fnmatch(target->variant, variant, 0) == 0;
 }
 
-/* Runs a program and takes the first line that it prints. Returns its exit status, or -1. */
-static int run_for_line(const char *const *command, char *line, size_t size, int quiet)
-{
-    int pair[2];
-    pid_t pid;
-    size_t used = 0;
-    int status = -1;
-
-    if (pipe(pair) != 0)
-        return -1;
-    (void)fflush(NULL);
-    pid = fork();
-    if (pid == 0) {
-        union {
-            const char *const *given;
-            char *const *wanted;
-        } arguments = {.given = command};
-        (void)close(pair[0]);
-        if (dup2(pair[1], 1) >= 0 && (!quiet || freopen("/dev/null", "w", stderr) != NULL))
-            (void)execvp(arguments.wanted[0], arguments.wanted);
-        _exit(127);
-    }
-    (void)close(pair[1]);
-    while (pid > 0) {
-        char piece[512];
-        ssize_t got = read(pair[0], piece, sizeof piece);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        for (ssize_t at = 0; at < got && used + 1 < size; at++)
-            line[used++] = piece[at];
-    }
-    (void)close(pair[0]);
-    line[used] = '\0';
-    line[strcspn(line, "\r\n")] = '\0';
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 /*
  * Asks the program that makes environments. `line` becomes its answer, at most size - 1 bytes, or why there is none. Returns
  * its exit status, -1 when it cannot be called.
@@ -240,7 +200,7 @@ static int ask_environment(const char *subject, const char *version, const kvc_o
         (void)snprintf(line, size, "the path of kvconform's data is too long");
         return -1;
     }
-    status = run_for_line(command, line, size, options->quiet);
+    status = kvc_program_line(command, line, size, options->quiet);
     if (status == 127)
         (void)snprintf(line, size, "python3 is not there; install it (Debian: python3 python3-venv)");
     else if (line[0] == '\0')
@@ -283,19 +243,33 @@ static int add_version(const char *text, size_t length, char versions[KVC_TARGET
     return 1;
 }
 
+/* Whether a part of a list of versions stands for several, which the package index knows. */
+static int is_list(const char *text, size_t length)
+{
+    static const char minors[] = "all-minor";
+    size_t at = 0;
+
+    if (length == sizeof minors - 1 && memcmp(text, minors, length) == 0)
+        return 1;
+    while (at + 2 < length && (text[at] != '.' || text[at + 1] != '.'))
+        at++;
+    return at > 0 && at + 2 < length && length < 120;
+}
+
 int kvc_target_versions(const char *subject, const char *list, const kvc_options *options, const char *data,
                         char versions[KVC_TARGET_VERSIONS_MAX][64], kvc_error *error)
 {
-    static const char minors[] = "all-minor";
     char line[KVC_TARGET_TEXT_MAX];
     int count = 0;
 
     for (;;) {
         size_t length = strcspn(list, ",");
-        if (length == sizeof minors - 1 && memcmp(list, minors, length) == 0) {
+        if (is_list(list, length)) {
             const char *at = line;
-            if (ask_environment(subject, minors, options, data, line, sizeof line) != 0) {
-                kvc_error_set(error, "--versions all-minor: %.500s", line);
+            char wanted[128];
+            (void)snprintf(wanted, sizeof wanted, "%.*s", (int)length, list);
+            if (ask_environment(subject, wanted, options, data, line, sizeof line) != 0) {
+                kvc_error_set(error, "--versions %.120s: %.480s", wanted, line);
                 return 0;
             }
             for (; *at != '\0'; at += at[strcspn(at, " ")] == ' ' ? strcspn(at, " ") + 1 : strcspn(at, " ")) {
@@ -354,7 +328,7 @@ static kvc_target_result prepare_python(kvc_target *target, const kvc_options *o
             kvc_error_set(error, "--python %.300s: %s", options->python, strerror(errno));
             return KVC_TARGET_BAD;
         }
-    } else if (target->version[0] == '\0' && run_for_line(probe, found, sizeof found, 1) == 0 && found[0] != '\0') {
+    } else if (target->version[0] == '\0' && kvc_program_line(probe, found, sizeof found, 1) == 0 && found[0] != '\0') {
         (void)copy(target->words, sizeof target->words, "python3", 7);
     } else {
         result = find_environment(target, options, data,

@@ -38,7 +38,7 @@ kvc_target_result kvc_target_prepare(kvc_target *target, const kvc_options *opti
                                      kvc_error *error);
 
 /*
- * The versions of a list such as `4.57.6,5.24.0` or `4.57.6,all-minor`, which asks the package index. Written to `versions` as
+ * The versions of a list such as `4.57.6,5.24.0`, `4.57.6,all-minor` or `5.12.0..5.24.0`; the last two ask the package index. Written to `versions` as
  * strings; returns their number, 0 with *error set.
  */
 int kvc_target_versions(const char *subject, const char *list, const kvc_options *options, const char *data,

@@ -6,8 +6,10 @@ prints the path of a Python interpreter that can import this version, as the onl
 the line says why. What is going on stands on standard error. An environment that is complete already is found in milliseconds.
 
     python3 kvconform_environment.py transformers all-minor [--cache DIR]
+    python3 kvconform_environment.py transformers 5.12.0..5.24.0 [--cache DIR]
 
-prints the newest patch of each minor release that the package index has, from the oldest that the contracts know, as one line.
+prints the newest patch of each minor release that the package index has, from the oldest that the contracts know, or all
+releases from one to another, as one line.
 
 The cache folder is DIR, else $KVCONFORM_CACHE, else $XDG_CACHE_HOME/kvconform, else ~/.cache/kvconform. In it each version
 of a subject has a virtual environment of its own; torch, which is large, lives in one that all share through a .pth file:
@@ -181,21 +183,31 @@ OLDEST_MINOR = {"transformers": (5, 12), "mlx-lm": (0, 28)}
 SUBJECTS = tuple(OLDEST_MINOR)
 
 
+RELEASE = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){2}")
+"""A version that is no pre-release."""
+
+
+def in_order(versions: Sequence[str]) -> list[tuple[int, ...]]:
+    """The releases among them, the oldest first."""
+    return sorted({tuple(int(part) for part in text.split(".")) for text in versions if RELEASE.fullmatch(text)})
+
+
 def newest_patches(versions: Sequence[str], oldest: tuple[int, int]) -> list[str]:
-    """The newest release of each minor release from `oldest` on, in order. Pre-releases do not count."""
-    newest: dict[tuple[int, int], tuple[int, ...]] = {}
-    for text in versions:
-        if not re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,4}){2}", text):
-            continue
-        number = tuple(int(part) for part in text.split("."))
-        minor = (number[0], number[1])
-        if minor >= oldest and number > newest.get(minor, ()):
-            newest[minor] = number
+    """The newest release of each minor release from `oldest` on, in order."""
+    newest = {number[:2]: number for number in in_order(versions) if number[:2] >= oldest}
     return [".".join(map(str, newest[minor])) for minor in sorted(newest)]
 
 
-def released_minors(subject: str, environments: Path) -> list[str]:
-    """Asks the package index. Raises Problem."""
+def span(versions: Sequence[str], first: str, last: str) -> list[str]:
+    """All releases from `first` to `last`, in order; both are among them, or there are none."""
+    found = [".".join(map(str, number)) for number in in_order(versions)]
+    if first not in found or last not in found:
+        return []
+    return found[found.index(first) : found.index(last) + 1]
+
+
+def released(subject: str, wanted: str, environments: Path) -> list[str]:
+    """The versions of `all-minor` or `FIRST..LAST`. Asks the package index. Raises Problem."""
     if subject not in OLDEST_MINOR:
         raise Problem(USAGE, f"no such subject: {shown(subject)} (known: {', '.join(SUBJECTS)})")
     shared = mlx_recipe() if subject == "mlx-lm" else torch_recipe()
@@ -205,10 +217,13 @@ def released_minors(subject: str, environments: Path) -> list[str]:
     listed = re.search(r"^Available versions: (.+)$", output, re.MULTILINE)
     if status != 0 or listed is None:
         raise explain(f"the list of versions of {subject}", output)
-    minors = newest_patches(listed.group(1).split(", "), OLDEST_MINOR[subject])
-    if not minors:
-        raise Problem(NO_VERSION, f"the package index has no version of {subject} that the contracts know")
-    return minors
+    versions = listed.group(1).split(", ")
+    first, dots, last = wanted.partition("..")
+    found = span(versions, first, last) if dots else newest_patches(versions, OLDEST_MINOR[subject])
+    if not found:
+        lacking = f"no versions {shown(wanted)} of {subject}" if dots else f"no version of {subject} that the contracts know"
+        raise Problem(NO_VERSION, f"the package index has {lacking}")
+    return found
 
 
 def tools_recipe() -> Recipe:
@@ -472,7 +487,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         epilog="example: python3 kvconform_environment.py transformers 5.24.0",
     )
     parser.add_argument("subject", help="transformers, mlx-lm; or tools, page: what the project's own tests need")
-    parser.add_argument("version", nargs="?", help="such as 5.24.0; or all-minor, to list versions")
+    parser.add_argument("version", nargs="?", help="such as 5.24.0; or all-minor or 5.12.0..5.24.0, to list versions")
     parser.add_argument("--cache", metavar="DIR", help="the cache folder (default: $KVCONFORM_CACHE, ~/.cache/kvconform)")
     given = parser.parse_args(arguments)
     if given.subject in OWN and given.version is not None:
@@ -484,7 +499,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def answer(given: argparse.Namespace) -> str:
     """The line that was asked for: an interpreter, or a list of versions. Raises Problem or OSError."""
-    listing = given.version == "all-minor"
+    listing = given.version is not None and (given.version == "all-minor" or ".." in given.version)
     recipe = OWN[given.subject]() if given.subject in OWN else None
     if recipe is None and not listing:
         recipe = recipe_of(given.subject, given.version)
@@ -493,7 +508,7 @@ def answer(given: argparse.Namespace) -> str:
     environments = cache_folder(given.cache) / "environments"
     environments.mkdir(parents=True, exist_ok=True)
     if recipe is None:
-        return " ".join(released_minors(given.subject, environments))
+        return " ".join(released(given.subject, given.version, environments))
     return str(interpreter(ensure(recipe, environments)))
 
 

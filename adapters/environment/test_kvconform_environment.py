@@ -214,6 +214,13 @@ def test_newest_patches() -> None:
     assert environment.newest_patches([], (5, 12)) == []
 
 
+def test_span() -> None:
+    listed = ["5.10.0", "5.9.1", "5.9.0", "5.10.0rc1", "5.8.0"]
+    assert environment.span(listed, "5.9.0", "5.10.0") == ["5.9.0", "5.9.1", "5.10.0"]
+    assert environment.span(listed, "5.10.0", "5.9.0") == [], "backwards"
+    assert environment.span(listed, "5.9.0", "5.11.0") == [], "there is no such end"
+
+
 def test_lists_minor_releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     answer = (0, "transformers (5.24.0)\nAvailable versions: 5.24.0, 5.23.1, 5.23.0, 5.1.0\n")
 
@@ -224,6 +231,9 @@ def test_lists_minor_releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     words = ["transformers", "all-minor", "--cache", str(tmp_path)]
     assert environment.main(words) == 0
     assert capsys.readouterr().out == "5.23.1 5.24.0\n"
+    assert environment.main(["transformers", "5.23.0..5.24.0", "--cache", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "5.23.0 5.23.1 5.24.0\n"
+    assert environment.main(["transformers", "5.23.0..5.99.0", "--cache", str(tmp_path)]) == environment.NO_VERSION
     answer = (1, "ERROR: No matching distribution found for transformers\n(from versions: none)")
     assert environment.main(words) == environment.NO_NETWORK
     answer = (0, "Available versions: 5.1.0\n")
