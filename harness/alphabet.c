@@ -7,14 +7,15 @@
 static const char *const letter_words[KVC_LETTERS] = {
     "append 1", "append up to the boundary", "crop 0",   "crop -1",          "crop -held",     "crop -(held + 1)",
     "crop 1",   "reset",                     "reorder backwards", "select the last row", "repeat 2", "record 1",
-    "record 0", "append 0", "trim the front", "copy", "pickle", "offload", "prefetch", "initialize", "save", "state",
-    "quantize"};
+    "record 0", "append 0", "trim the front", "append one more in each row", "append one less in each row",
+    "merge backwards", "extract the last row", "extend by a row of 2", "split the first row", "copy", "pickle", "offload",
+    "prefetch", "initialize", "save", "state", "quantize"};
 
 static const kvc_op_kind letter_kind[KVC_LETTERS] = {
     KVC_APPEND, KVC_APPEND, KVC_CROP,    KVC_CROP,   KVC_CROP,   KVC_CROP,  KVC_CROP,
     KVC_RESET,  KVC_REORDER, KVC_SELECT, KVC_REPEAT, KVC_RECORD, KVC_RECORD,
-    KVC_APPEND, KVC_TRIM_FRONT, KVC_COPY, KVC_PICKLE, KVC_OFFLOAD, KVC_PREFETCH, KVC_INITIALIZE, KVC_SAVE_FILE, KVC_FROM_STATE,
-    KVC_QUANTIZE};
+    KVC_APPEND, KVC_TRIM_FRONT, KVC_APPEND_ROWS, KVC_APPEND_ROWS, KVC_MERGE, KVC_EXTRACT, KVC_EXTEND, KVC_SPLIT,
+    KVC_COPY, KVC_PICKLE, KVC_OFFLOAD, KVC_PREFETCH, KVC_INITIALIZE, KVC_SAVE_FILE, KVC_FROM_STATE, KVC_QUANTIZE};
 
 static const char *const trim_words[] = {"trim 0", "trim 1", "trim held", "trim held + 1", "trim -1"};
 
@@ -48,19 +49,23 @@ void kvc_alphabet_make(const kvc_plan *plan, kvc_alphabet *alphabet)
 {
     /* In order of importance: what a variant lacks makes room for the next. */
     static const kvc_letter order[KVC_LETTERS] = {
-        KVC_LETTER_APPEND_ONE, KVC_LETTER_APPEND_BOUNDARY, KVC_LETTER_TRIM_FRONT, KVC_LETTER_CROP_ONE, KVC_LETTER_CROP_OVER,
-        KVC_LETTER_CROP_ZERO,  KVC_LETTER_RECORD,          KVC_LETTER_RESET,    KVC_LETTER_REORDER,
-        KVC_LETTER_SELECT,     KVC_LETTER_REPEAT,          KVC_LETTER_CROP_HELD, KVC_LETTER_CROP_POSITIVE,
-        KVC_LETTER_APPEND_NONE, KVC_LETTER_RECORD_OFF, KVC_LETTER_COPY,            KVC_LETTER_PICKLE,   KVC_LETTER_OFFLOAD,
-        KVC_LETTER_PREFETCH,   KVC_LETTER_INITIALIZE, KVC_LETTER_SAVE, KVC_LETTER_STATE, KVC_LETTER_QUANTIZE};
+        KVC_LETTER_APPEND_ONE, KVC_LETTER_APPEND_BOUNDARY, KVC_LETTER_TRIM_FRONT,  KVC_LETTER_APPEND_MORE,
+        KVC_LETTER_CROP_ONE,   KVC_LETTER_EXTEND,          KVC_LETTER_SPLIT,       KVC_LETTER_MERGE,
+        KVC_LETTER_EXTRACT,    KVC_LETTER_CROP_OVER,       KVC_LETTER_CROP_ZERO,   KVC_LETTER_RECORD,
+        KVC_LETTER_RESET,      KVC_LETTER_REORDER,         KVC_LETTER_SELECT,      KVC_LETTER_REPEAT,
+        KVC_LETTER_APPEND_LESS, KVC_LETTER_CROP_HELD,      KVC_LETTER_CROP_POSITIVE, KVC_LETTER_APPEND_NONE,
+        KVC_LETTER_RECORD_OFF, KVC_LETTER_COPY,            KVC_LETTER_PICKLE,      KVC_LETTER_OFFLOAD,
+        KVC_LETTER_PREFETCH,   KVC_LETTER_INITIALIZE,      KVC_LETTER_SAVE,        KVC_LETTER_STATE,
+        KVC_LETTER_QUANTIZE};
 
     memset(alphabet, 0, sizeof *alphabet);
     if (kvc_plan_has_sequences(plan)) {
         kvc_sequences_alphabet(plan, alphabet);
         return;
     }
-    for (int at = 0; at < KVC_LETTERS && alphabet->count < KVC_ALPHABET_MAX; at++) {
-        int is_short = order[at] >= KVC_LETTER_COPY;
+    for (int at = 0; at < KVC_LETTERS && alphabet->count < (plan->own_rows ? KVC_ALPHABET_ROWS : KVC_ALPHABET_MAX); at++) {
+        /* Rows with lengths of their own have more ops that matter than fit: the rest stands in short sequences. */
+        int is_short = order[at] >= KVC_LETTER_COPY || (plan->own_rows && alphabet->in_long == KVC_ALPHABET_LONG);
         if (!is_offered(plan, order[at]) || (!is_short && alphabet->count == KVC_ALPHABET_LONG))
             continue;
         alphabet->letter[alphabet->count++] = order[at];
@@ -107,6 +112,30 @@ static int make_op(kvc_letter letter, const kvc_model *model, kvc_op *op)
     case KVC_LETTER_REPEAT:
         op->n = 2;
         return model->rows * 2 <= KVC_ROWS_MAX;
+    case KVC_LETTER_APPEND_MORE:
+    case KVC_LETTER_APPEND_LESS:
+        op->count = (uint8_t)model->rows;
+        for (int32_t row = 0; row < model->rows; row++)
+            op->rows[row] = (uint8_t)(letter == KVC_LETTER_APPEND_MORE ? (boundary > 1 ? boundary : 1) + row
+                                                                       : model->rows - 1 - row);
+        return model->rows > 1;
+    case KVC_LETTER_MERGE:
+        op->count = (uint8_t)model->rows;
+        for (int32_t row = 0; row < model->rows; row++)
+            op->rows[row] = (uint8_t)(model->rows - 1 - row);
+        return 1;
+    case KVC_LETTER_EXTRACT:
+        op->n = model->rows - 1;
+        return 1;
+    case KVC_LETTER_EXTEND:
+        op->count = 1;
+        op->rows[0] = 2;
+        return model->rows < KVC_ROWS_MAX;
+    case KVC_LETTER_SPLIT:
+        op->n = 1;
+        op->count = 1;
+        op->rows[0] = 0;
+        return model->rows > 1;
     case KVC_LETTER_CROP_ZERO:
     case KVC_LETTER_RESET:
     case KVC_LETTER_RECORD_OFF:

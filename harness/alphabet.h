@@ -2,14 +2,14 @@
  * The alphabet of the exhaustive stage: ops at the variant's boundaries, with arguments relative to the state.
  *
  * The first eight make the long sequences. The ops that store a cache elsewhere come behind them and stand in short ones only: eight
- * letters and they would not fit, and what they break shows soon.
+ * letters and they would not fit, and what they break shows soon. So do the ops of rows with lengths of their own that are more than eight.
  */
 #ifndef KVC_HARNESS_ALPHABET_H
 #define KVC_HARNESS_ALPHABET_H
 
 #include "reference/model.h"
 
-enum { KVC_ALPHABET_LONG = 8, KVC_ALPHABET_MAX = 32 };
+enum { KVC_ALPHABET_LONG = 8, KVC_ALPHABET_MAX = 32, KVC_ALPHABET_ROWS = 14 /* of rows with lengths of their own */ };
 
 typedef enum kvc_letter {
     KVC_LETTER_APPEND_ONE = 0,
@@ -27,6 +27,12 @@ typedef enum kvc_letter {
     KVC_LETTER_RECORD_OFF,
     KVC_LETTER_APPEND_NONE, /* of no token */
     KVC_LETTER_TRIM_FRONT,
+    KVC_LETTER_APPEND_MORE, /* one token more in each row than in the one before, up to the boundary */
+    KVC_LETTER_APPEND_LESS, /* one less; none in the last */
+    KVC_LETTER_MERGE,       /* rows backwards */
+    KVC_LETTER_EXTRACT,     /* the last row */
+    KVC_LETTER_EXTEND,      /* one row with two tokens */
+    KVC_LETTER_SPLIT,       /* the first row, with a token */
     KVC_LETTER_COPY,
     KVC_LETTER_PICKLE,
     KVC_LETTER_OFFLOAD,

@@ -164,8 +164,10 @@ static int read_param(const cJSON *item, const char *name, const kvc_spec *spec,
     return 1;
 }
 
+/* Numbers of rows, or of tokens for each row. */
 static int read_rows(const cJSON *list, const char *name, kvc_op *op, kvc_error *error)
 {
+    int64_t most = kvc_op_has_counts((kvc_op_kind)op->kind) ? KVC_COUNT_MAX : KVC_ROWS_MAX - 1;
     const cJSON *item;
 
     if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) < 1 || cJSON_GetArraySize(list) > KVC_ROWS_MAX) {
@@ -174,7 +176,7 @@ static int read_rows(const cJSON *list, const char *name, kvc_op *op, kvc_error 
     }
     cJSON_ArrayForEach(item, list) {
         int64_t row;
-        if (!kvc_json_integer(item, name, "ops", 0, KVC_ROWS_MAX - 1, &row, error))
+        if (!kvc_json_integer(item, name, "ops", 0, most, &row, error))
             return 0;
         op->rows[op->count++] = (uint8_t)row;
     }
@@ -189,7 +191,8 @@ static int read_argument(const cJSON *json, const char *name, char letter, kvc_o
         int64_t low;
         int64_t high;
     } bounds[] = {{KVC_APPEND, 0, KVC_TOKENS_MAX}, {KVC_REPEAT, 1, KVC_ROWS_MAX}, {KVC_RECORD, 0, 1},
-                  {KVC_DECODE, 1, KVC_TOKENS_MAX / KVC_ROWS_MAX}, {KVC_CLEAR, 0, 1}, {KVC_SEQ_RESTORE, 0, 64}};
+                  {KVC_DECODE, 1, KVC_TOKENS_MAX / KVC_ROWS_MAX}, {KVC_CLEAR, 0, 1}, {KVC_SEQ_RESTORE, 0, 64},
+                  {KVC_EXTRACT, 0, KVC_ROWS_MAX - 1}, {KVC_SPLIT, 0, KVC_TOKENS_MAX}};
     int64_t low = -INT32_MAX;
     int64_t high = INT32_MAX;
     int64_t number;
@@ -271,12 +274,7 @@ int kvc_sequence_is_valid(const kvc_plan *plan, const kvc_sequence *sequence, kv
             good = 0;
             break;
         }
-        if ((op->kind == KVC_REORDER && op->count != model.rows) || (op->kind == KVC_SELECT && op->count < 1) ||
-            (op->kind == KVC_REPEAT && (int64_t)op->n * model.rows > KVC_ROWS_MAX) ||
-            (op->kind == KVC_REPEAT && op->n < 1))
-            good = 0;
-        for (int row = 0; row < op->count; row++)
-            good = good && op->rows[row] < model.rows;
+        good = kvc_op_rows_after(op, model.rows) > 0;
         if (!good) {
             kvc_error_set(error, "%s: op %d: %s: the cache has %d rows there", plan->variant, at + 1,
                           kvc_op_name((kvc_op_kind)op->kind), (int)model.rows);

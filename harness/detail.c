@@ -8,6 +8,7 @@
 
 #include "reference/check_seen.h"
 #include "harness/sequences_detail.h"
+#include "harness/detail_rows.h"
 #include "reference/values.h"
 
 enum { CELLS_SHOWN = 64, TITLE_SIZE = 640, LIST_SIZE = 160 };
@@ -286,6 +287,18 @@ static void add_tensors(cJSON *expected, cJSON *observed, const kvc_model *model
     cJSON *want = cJSON_AddObjectToObject(expected, "tensors");
     cJSON *have = cJSON_AddObjectToObject(observed, "tensors");
 
+    if (want != NULL && have != NULL && model->plan->own_rows) {
+        for (int at = 0; at < model->plan->slots; at++) {
+            const kvc_slot *slot = &model->plan->slot[at];
+            if (slot->view->law == KVC_MASK)
+                continue;
+            kvc_detail_rows(want, have, model, at, 0, slot->name, find_tensor(observation, slot->name));
+            if (with_returned)
+                kvc_detail_rows(want, have, model, at, 1, slot->returned_name,
+                                find_tensor(observation, slot->returned_name));
+        }
+        return;
+    }
     for (int at = 0; want != NULL && have != NULL && at < model->plan->slots; at++) {
         const kvc_slot *slot = &model->plan->slot[at];
         kvc_extent extent = {.kind = KVC_CELL_TOKEN, .width = -1};
@@ -311,7 +324,7 @@ static void add_lengths(cJSON *expected, cJSON *observed, const kvc_model *model
     cJSON *have = cJSON_AddArrayToObject(observed, "length");
 
     for (int layer = 0; want != NULL && have != NULL && layer < model->plan->layers; layer++) {
-        if (!model->plan->layer[layer].spec->length)
+        if (!model->plan->layer[layer].spec->length || (model->plan->own_rows && !model->own.alone))
             continue;
         cJSON_AddItemToArray(want, cJSON_CreateNumber(model->length));
         if (observation == NULL)
@@ -449,7 +462,7 @@ static int outcome_of(const kvc_observation *observation, const kvc_failure *fai
 }
 
 /* One sentence that a maintainer understands. */
-static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_observation *observation,
+static void make_title(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation,
                        const kvc_failure *failure, const cJSON *expected, const cJSON *observed, char *title)
 {
     const kvc_model *model = kvc_judge_model(judge);
@@ -463,6 +476,7 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
     char want[LIST_SIZE];
     char have[LIST_SIZE];
     char in_row[24] = "";
+    char list[200];
     const char *name;
     int row;
     int returned = failure->place == KVC_PLACE_RETURNED;
@@ -480,7 +494,7 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
         (void)snprintf(where, sizeof where, " on a cache that was initialised and never used");
     else if (expectation->situation.held == 1)
         (void)snprintf(where, sizeof where, " on a cache that is empty again");
-    else if (op->kind != KVC_RESET)
+    else if (op->kind != KVC_RESET && !model->plan->own_rows)
         (void)snprintf(where, sizeof where, " on %d token%s", (int)before, before == 1 ? "" : "s");
     name = tensor_name(model->plan, failure, returned || failure->place == KVC_PLACE_SEEN);
     row = differing_row(cJSON_GetObjectItemCaseSensitive(expected, "tensors"),
@@ -494,7 +508,9 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
         predicate_of_outcome(model->plan, expectation, observation, failure, predicate, sizeof predicate);
         break;
     case KVC_PLACE_LENGTH:
-        if (observation == NULL)
+        if (model->plan->own_rows && failure->slot >= 0)
+            (void)snprintf(predicate, sizeof predicate, "%s", kvc_detail_padding_text(judge, observation, failure, list, sizeof list));
+        else if (observation == NULL || failure->layer >= observation->layers)
             (void)snprintf(predicate, sizeof predicate, "reports another length than %d", (int)model->length);
         else
             (void)snprintf(predicate, sizeof predicate, "reports length %lld instead of %d",
@@ -526,7 +542,9 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
                            (long long)observation->mask_offset[failure->layer]);
         break;
     case KVC_PLACE_SEEN:
-        if (observation == NULL || failure->deviation == KVC_WRONG_SHAPE || failure->deviation == KVC_MISSING)
+        if (model->plan->own_rows)
+            (void)snprintf(predicate, sizeof predicate, "%s", kvc_detail_mask_text(judge, observation, failure, list, sizeof list));
+        else if (observation == NULL || failure->deviation == KVC_WRONG_SHAPE || failure->deviation == KVC_MISSING)
             (void)snprintf(predicate, sizeof predicate, "was announced with a mask that %s",
                            failure->deviation == KVC_WRONG_SHAPE ? "does not fit what it returns"
                                                                  : "does not let each token see what it must");
@@ -535,7 +553,9 @@ static void make_title(const kvc_judge *judge, const kvc_op *op, const kvc_obser
                            row, have, want);
         break;
     case KVC_PLACE_POSITION:
-        if (observation == NULL)
+        if (model->plan->own_rows)
+            (void)snprintf(predicate, sizeof predicate, "%s", kvc_detail_position_text(judge, observation, failure, list, sizeof list));
+        else if (observation == NULL)
             (void)snprintf(predicate, sizeof predicate, "announces another position for the next token than %d",
                            (int)model->length + kvc_plan_ahead(model->plan, failure->layer));
         else
@@ -666,12 +686,13 @@ void kvc_detail_write(kvc_judge *judge, const kvc_op *op, const kvc_observation 
         add_lengths(expected, observed, model, observation);
         if (failure->deviation != KVC_DIFFERS)
             add_tensors(expected, observed, model, observation,
-                        op->kind == KVC_APPEND && observation != NULL && observation->outcome == 0 &&
+                        (op->kind == KVC_APPEND || op->kind == KVC_APPEND_ROWS) && observation != NULL && observation->outcome == 0 &&
                         failure->deviation != KVC_DIFFERS);
-        if (observation != NULL && op->kind == KVC_APPEND && failure->place == KVC_PLACE_MASK) {
+        if (observation != NULL && op->kind == KVC_APPEND && failure->place == KVC_PLACE_MASK &&
+            !model->plan->own_rows) {
             add_masks(judge, observation, expected, observed);
         }
-        if (observation != NULL && failure->place == KVC_PLACE_POSITION)
+        if (observation != NULL && failure->place == KVC_PLACE_POSITION && !model->plan->own_rows)
             add_positions(model, observation, expected, observed);
         if (observation != NULL && kvc_op_is_rollback(op->kind) && observation->claim >= 0)
             cJSON_AddBoolToObject(observed, "claim", observation->claim);

@@ -64,7 +64,7 @@ static void exclude_trigger(explorer *self, const kvc_finding *finding)
         kvc_model_expect(&model, op, &expectation);
         /* Of what a copy or a restored cache does wrong the copying is the cause. */
         if (op->kind != KVC_APPEND && op->kind != KVC_DECODE && op->kind != KVC_SEQ_SAVE && ((finding->law != KVC_SAVE && finding->law != KVC_ISOLATION) ||
-                                       kvc_op_moves_cache((kvc_op_kind)op->kind) || op->kind > KVC_DECODE)) {
+                                       kvc_op_moves_cache((kvc_op_kind)op->kind) || kvc_op_is_of_sequences(op->kind))) {
             kind = op->kind;
             situation = expectation.situation;
         }

@@ -162,6 +162,12 @@ int kvc_finding_name(const kvc_bench *bench, kvc_finding *finding, kvc_error *er
     return 1;
 }
 
+/* Feeding rows different numbers of tokens is an append; a part that is split off is put back as another batch is. */
+static int family(int kind)
+{
+    return kind == KVC_APPEND_ROWS ? KVC_APPEND : kind == KVC_SPLIT ? KVC_EXTEND : kind;
+}
+
 /* Ops of the same shape do the same kind of thing. What was initialised early is as what was appended and removed. */
 static int same_shape(const kvc_op *a, const kvc_op *b)
 {
@@ -176,7 +182,7 @@ static int same_shape(const kvc_op *a, const kvc_op *b)
     /* Both put off turning the keys until the next decode. */
     if ((a->kind == KVC_SEQ_ADD && b->kind == KVC_SEQ_DIV) || (a->kind == KVC_SEQ_DIV && b->kind == KVC_SEQ_ADD))
         return 1;
-    return a->kind == b->kind && ((!kvc_op_is_rollback(a->kind) && a->kind != KVC_RECORD) || a_sign == b_sign);
+    return family(a->kind) == family(b->kind) && ((!kvc_op_is_rollback(a->kind) && a->kind != KVC_RECORD) || a_sign == b_sign);
 }
 
 /* A way of calling that does not work is one fault for each op, whatever the op was asked for. */
@@ -238,7 +244,7 @@ int kvc_finding_covers(const kvc_finding *finding, const kvc_finding *other)
         (finding->failure.law != other->failure.law && finding->failure.rule == KVC_CONTRACT_UNRECORDED) ||
         finding->failure.place != other->failure.place ||
         strcmp(deviation_of(&finding->failure), deviation_of(&other->failure)) != 0 ||
-        finding->failure.op != other->failure.op || strcmp(finding->wrong, other->wrong) != 0 || a.ask != b.ask ||
+        family(finding->failure.op) != family(other->failure.op) || strcmp(finding->wrong, other->wrong) != 0 || a.ask != b.ask ||
         (finding->params.call != KVC_CALL_POSITION && other->params.call == KVC_CALL_POSITION))
         return 0;
     for (int at = 0; at <= other->sequence.count && found < finding->sequence.count; at++) {

@@ -19,7 +19,7 @@ typedef struct kvc_finding {
     int flaky;             /* the minimal case did not fail each time */
     char tensor[160];      /* "keys" or "keys of DynamicLayer", "length" ... */
     char wrong[200];       /* that of it which is part of the cause */
-    char situation[160];
+    char situation[200];
     char id[48];
     char *detail; /* JSON with expected, observed and title; owned */
     char *script; /* "" or a stand-alone program; owned */

@@ -8,6 +8,7 @@
 #include "harness/choice.h"
 #include "harness/random.h"
 #include "harness/sequences_alphabet.h"
+#include "reference/view.h"
 
 enum { RANDOM_OPS_MAX = 20, TRIES = 6, SMALL_LENGTH = 3, TOKENS_IN_SEQUENCE_MAX = 400 };
 /* So many sequences of a stage stand between two random blocks: a small budget is shared, whatever it is. */
@@ -363,8 +364,32 @@ static void random_rows(const kvc_model *model, kvc_random *random, int count, k
         op->rows[at] = (uint8_t)kvc_random_below(random, (uint32_t)model->rows);
 }
 
+/* For each of `count` rows a number of tokens: few, or what a boundary makes of it; now and then none. */
+static void random_counts(const kvc_generator *generator, kvc_random *random, int count, kvc_op *op)
+{
+    op->count = (uint8_t)count;
+    for (int at = 0; at < count; at++)
+        op->rows[at] = (uint8_t)(kvc_random_one_in(random, 4) ? 0 : random_append(generator, random));
+}
+
+/* Some of the rows, in order, and not all. Returns 0 when there is one row only. */
+static int random_part(const kvc_model *model, kvc_random *random, kvc_op *op)
+{
+    uint32_t all = (1u << model->rows) - 1;
+    uint32_t mask;
+
+    if (model->rows < 2)
+        return 0;
+    mask = 1 + kvc_random_below(random, all - 1);
+    for (int32_t row = 0; row < model->rows; row++) {
+        if ((mask & 1u << row) != 0)
+            op->rows[op->count++] = (uint8_t)row;
+    }
+    return 1;
+}
+
 /* How often an op is tried, beside others. */
-static const uint8_t weights[KVC_OP_KINDS] = {10, 9, 2, 3, 2, 2, 3, 2, 2, 2, 2, 1, 9, 4, 2, 2, 2, 14, 9, 3, 1, 2, 1, 1, 3, 3};
+static const uint8_t weights[KVC_OP_KINDS] = {10, 9, 2, 3, 2, 2, 3, 2, 2, 2, 2, 1, 9, 4, 2, 2, 2, 14, 9, 3, 1, 2, 1, 1, 3, 3, 6, 2, 2, 3, 3};
 
 /* `sum` is that of the weights of `kinds`. */
 static int random_op(const kvc_generator *generator, unsigned kinds, uint32_t sum, kvc_random *random, kvc_op *op)
@@ -381,7 +406,7 @@ static int random_op(const kvc_generator *generator, unsigned kinds, uint32_t su
     }
     memset(op, 0, sizeof *op);
     op->kind = (uint8_t)kind;
-    if (kind >= KVC_DECODE) {
+    if (kvc_op_is_of_sequences(kind)) {
         kvc_sequences_random_op(model, random, op);
         return 1;
     }
@@ -419,6 +444,23 @@ static int random_op(const kvc_generator *generator, unsigned kinds, uint32_t su
     case KVC_FROM_STATE:
     case KVC_QUANTIZE:
         return 1;
+    case KVC_APPEND_ROWS:
+        random_counts(generator, random, model->rows, op);
+        return 1;
+    case KVC_EXTEND:
+        if (model->rows == KVC_ROWS_MAX)
+            return 0;
+        random_counts(generator, random, kvc_random_between(random, 1, kvc_smaller(2, KVC_ROWS_MAX - model->rows)), op);
+        return 1;
+    case KVC_MERGE:
+        random_rows(model, random, kvc_random_between(random, 1, model->rows), op);
+        return 1;
+    case KVC_EXTRACT:
+        op->n = (int32_t)kvc_random_below(random, (uint32_t)model->rows);
+        return 1;
+    case KVC_SPLIT:
+        op->n = kvc_random_one_in(random, 2) ? 1 : kvc_random_one_in(random, 2) ? 0 : random_append(generator, random);
+        return random_part(model, random, op);
     default:
         break;
     }
@@ -444,7 +486,7 @@ static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclu
         if (kind > KVC_PICKLE && !kvc_plan_has_op(&generator->plan, (kvc_op_kind)kind))
             continue;
         off = kvc_op_is_rollback(kind) || kind == KVC_SEQ_RM ? kvc_random_one_in(&random, 8)
-              : kind == KVC_TRIM_FRONT ? kvc_random_one_in(&random, 2)
+              : kind == KVC_TRIM_FRONT || kind >= KVC_APPEND_ROWS ? kvc_random_one_in(&random, 2)
               : kind > KVC_RECORD && kind < KVC_DECODE ? !kvc_random_one_in(&random, 4)
                                   : kvc_random_one_in(&random, 2);
         if (kvc_plan_has_op(&generator->plan, (kvc_op_kind)kind) && !off)

@@ -7,7 +7,7 @@
 #include "harness/case.h"
 #include "harness/finding.h"
 
-enum { CHOICES_MAX = 160, NUMBERS_MAX = 32, ROWS_TRIED = 3, NODES_MAX = 1000000 };
+enum { CHOICES_MAX = 240, NUMBERS_MAX = 32, ROWS_TRIED = 3, COUNTS_TRIED = 8, NODES_MAX = 1000000 };
 
 typedef struct prover {
     const kvc_bench *bench;
@@ -48,13 +48,62 @@ static int rows_of(const prover *self)
 
     for (int at = 0; at < sequence->count; at++) {
         const kvc_op *op = &sequence->op[at];
-        if (op->kind == KVC_REPEAT)
-            rows *= op->n;
-        else if (op->kind == KVC_SELECT)
-            rows = op->count;
+        rows = kvc_op_rows_after(op, rows);
         most = rows > most ? rows : most;
     }
     return most;
+}
+
+/* Every list of `count` numbers up to `most`. */
+static void add_lists(prover *self, kvc_op op, int count, int most)
+{
+    int lists = 1;
+
+    for (int at = 0; at < count; at++)
+        lists *= most + 1;
+    op.count = (uint8_t)count;
+    for (int list = 0; list < lists; list++) {
+        for (int at = count - 1, rest = list; at >= 0; at--, rest /= most + 1)
+            op.rows[at] = (uint8_t)(rest % (most + 1));
+        add_choice(self, op);
+    }
+}
+
+/* Ops of rows with lengths of their own, with numbers up to those of the case. */
+static void add_row_ops(prover *self, int rows)
+{
+    const kvc_sequence *sequence = &self->finding->sequence;
+    int most = 1;
+    int extended = 1;
+    int32_t split = 0;
+
+    if (!self->plan.own_rows)
+        return;
+    for (int at = 0; at < sequence->count; at++) {
+        const kvc_op *op = &sequence->op[at];
+        if (kvc_op_has_counts((kvc_op_kind)op->kind) && kvc_op_tokens(op) > most)
+            most = kvc_op_tokens(op);
+        if (op->kind == KVC_EXTEND && op->count > extended)
+            extended = op->count;
+        if (op->kind == KVC_SPLIT && op->n > split)
+            split = op->n;
+    }
+    if (most > COUNTS_TRIED || split > COUNTS_TRIED) {
+        self->complete = 0;
+        return;
+    }
+    for (uint8_t row = 0; row < rows; row++)
+        add_choice(self, (kvc_op){.kind = KVC_EXTRACT, .n = row});
+    for (int count = 1; count <= rows; count++) {
+        if (kvc_plan_has_op(&self->plan, KVC_APPEND_ROWS))
+            add_lists(self, (kvc_op){.kind = KVC_APPEND_ROWS}, count, most);
+        if (kvc_plan_has_op(&self->plan, KVC_MERGE))
+            add_lists(self, (kvc_op){.kind = KVC_MERGE}, count, rows - 1);
+        if (count <= extended && kvc_plan_has_op(&self->plan, KVC_EXTEND))
+            add_lists(self, (kvc_op){.kind = KVC_EXTEND}, count, most);
+        for (int32_t n = 0; n <= split && count < rows && kvc_plan_has_op(&self->plan, KVC_SPLIT); n++)
+            add_lists(self, (kvc_op){.kind = KVC_SPLIT, .n = n}, count, rows - 1);
+    }
 }
 
 /* The alphabet: numbers up to all that the case appends and removes, so that fewer ops with larger numbers are among them. */
@@ -104,6 +153,7 @@ static void make_choices(prover *self)
         self->complete = 0;
         return;
     }
+    add_row_ops(self, rows);
     for (int32_t n = 1; n <= rows; n++)
         add_choice(self, (kvc_op){.kind = KVC_REPEAT, .n = n});
     for (uint8_t count = 1; count <= rows; count++) {
@@ -149,18 +199,6 @@ static int is_over(const prover *self)
     return self->found || !self->complete || self->result != KVC_CREW_DONE;
 }
 
-/* Whether a cache of so many rows can do it. */
-static int fits_rows(const kvc_op *op, int32_t rows)
-{
-    if ((op->kind == KVC_REORDER && op->count != rows) || (op->kind == KVC_REPEAT && op->n * rows > KVC_ROWS_MAX))
-        return 0;
-    for (int at = 0; at < op->count; at++) {
-        if (op->rows[at] >= rows)
-            return 0;
-    }
-    return 1;
-}
-
 /* Extends `sequence`, whose ops the model stands behind, to every sequence of `length` ops. */
 static void extend(prover *self, kvc_sequence *sequence, kvc_model *model, int length)
 {
@@ -170,7 +208,7 @@ static void extend(prover *self, kvc_sequence *sequence, kvc_model *model, int l
         kvc_expectation expectation;
         kvc_model next;
         kvc_run *runs;
-        if (!fits_rows(op, model->rows))
+        if (kvc_op_rows_after(op, model->rows) == 0)
             continue;
         /* Only the last op may be the one that fails, and only in the situation that is part of the cause. */
         if (last && op->kind != self->finding->failure.op)

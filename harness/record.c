@@ -146,6 +146,16 @@ static const kvc_contract_rule *rule_of_storing(const kvc_plan *plan, const kvc_
         return plan->rules.rule[KVC_CONTRACT_STATE];
     case KVC_QUANTIZE:
         return plan->rules.rule[KVC_CONTRACT_QUANTIZE];
+    case KVC_APPEND_ROWS:
+        return plan->rules.rule[KVC_CONTRACT_APPEND_ROWS];
+    case KVC_MERGE:
+        return plan->rules.rule[KVC_CONTRACT_MERGE];
+    case KVC_EXTRACT:
+        return plan->rules.rule[KVC_CONTRACT_EXTRACT];
+    case KVC_EXTEND:
+        return plan->rules.rule[KVC_CONTRACT_EXTEND];
+    case KVC_SPLIT:
+        return plan->rules.rule[KVC_CONTRACT_SPLIT];
     default:
         return NULL;
     }

@@ -186,7 +186,7 @@ static int shrink_arguments(shrinker *self)
     for (int at = 0; at < self->finding->sequence.count && self->result == KVC_CREW_DONE; at++) {
         const kvc_op before = self->finding->sequence.op[at];
         kvc_sequence next = self->finding->sequence;
-        if (before.kind < KVC_DECODE)
+        if (!kvc_op_is_of_sequences(before.kind))
             continue;
         for (const char *letter = kvc_op_arguments((kvc_op_kind)before.kind); *letter != '\0'; letter++) {
             int32_t value = kvc_op_argument(&before, *letter);
@@ -227,7 +227,7 @@ static int shrink_positions(shrinker *self)
             next.op[first].n -= less;
             for (int at = first + 1; at < next.count; at++) {
                 kvc_op *op = &next.op[at];
-                if (op->kind <= KVC_DECODE)
+                if (op->kind == KVC_DECODE || !kvc_op_is_of_sequences(op->kind))
                     continue;
                 op->begin -= op->begin > less ? less : 0;
                 op->end -= op->end > less ? less : 0;
@@ -246,9 +246,10 @@ static int shrink_numbers(shrinker *self)
     for (int at = 0; at < self->finding->sequence.count && self->result == KVC_CREW_DONE; at++) {
         const kvc_op *op = &self->finding->sequence.op[at];
         int32_t size = op->n < 0 ? -op->n : op->n;
-        if (op->kind != KVC_APPEND && !kvc_op_is_rollback(op->kind) && op->kind != KVC_REPEAT)
+        if (op->kind != KVC_APPEND && !kvc_op_is_rollback(op->kind) && op->kind != KVC_REPEAT && op->kind != KVC_EXTRACT &&
+            op->kind != KVC_SPLIT)
             continue;
-        for (int32_t smaller = 1; smaller < size; smaller++) {
+        for (int32_t smaller = op->kind == KVC_EXTRACT || op->kind == KVC_SPLIT ? 0 : 1; smaller < size; smaller++) {
             kvc_sequence next = self->finding->sequence;
             /* Many small sizes, then some near the one that is known to fail. */
             if (smaller > NUMBERS_TRIED && smaller < size - 2)
@@ -294,7 +295,7 @@ static int shrink_rows(shrinker *self)
         kvc_sequence next = self->finding->sequence;
         kvc_op *op = &next.op[at];
         kvc_op before = *op;
-        if (op->kind == KVC_SELECT) {
+        if (op->kind == KVC_SELECT || op->kind == KVC_MERGE || op->kind == KVC_SPLIT) {
             for (int count = 1; count <= before.count; count++) {
                 for (uint8_t row = 0; row < 2; row++) {
                     op->count = (uint8_t)count;
@@ -314,6 +315,113 @@ static int shrink_rows(shrinker *self)
         }
         changed |= take_first(self, &self->finding->params);
     }
+    return changed;
+}
+
+/* Numbers of tokens for each row: all the same, one less, one left out. */
+static int shrink_counts(shrinker *self)
+{
+    int changed = 0;
+
+    for (int at = 0; at < self->finding->sequence.count && self->result == KVC_CREW_DONE; at++) {
+        kvc_sequence next = self->finding->sequence;
+        kvc_op *op = &next.op[at];
+        kvc_op before = *op;
+        if (!kvc_op_has_counts((kvc_op_kind)op->kind))
+            continue;
+        if (op->kind == KVC_APPEND_ROWS && kvc_op_tokens(&before) > 0) {
+            *op = (kvc_op){.kind = KVC_APPEND, .n = kvc_op_tokens(&before)};
+            propose(self, &next);
+        }
+        for (int place = 0; op->kind == KVC_EXTEND && before.count > 1 && place < before.count; place++) {
+            *op = before;
+            op->count--;
+            memmove(&op->rows[place], &op->rows[place + 1], (size_t)(op->count - place));
+            propose(self, &next);
+        }
+        for (int place = 0; place < before.count; place++) {
+            for (int32_t smaller = 0; smaller < before.rows[place] && smaller <= NUMBERS_TRIED; smaller++) {
+                *op = before;
+                op->rows[place] = (uint8_t)smaller;
+                propose(self, &next);
+            }
+        }
+        /* As much less in each: what matters may be the difference. */
+        for (int32_t less = kvc_op_tokens(&before) - 1; less >= 1; less--) {
+            *op = before;
+            for (int place = 0; place < before.count; place++)
+                op->rows[place] = (uint8_t)(before.rows[place] > less ? before.rows[place] - less : 0);
+            propose(self, &next);
+        }
+        changed |= take_first(self, &self->finding->params);
+    }
+    return changed;
+}
+
+/* The sequence of a batch without row `row`. Returns 0 when there is none. */
+static int without_row(const kvc_sequence *whole, int32_t rows, int32_t row, kvc_sequence *out)
+{
+    *out = *whole;
+    for (int at = 0; at < out->count; at++) {
+        kvc_op *op = &out->op[at];
+        int32_t after = kvc_op_rows_after(op, rows);
+        int32_t moved = row; /* where it is after the op */
+        int kept = 0;
+        if (row < 0)
+            break;
+        if (op->kind == KVC_EXTRACT && op->n == row)
+            return 0;
+        if (op->kind == KVC_EXTRACT) {
+            op->n -= op->n > row;
+            moved = -1;
+        } else if (op->kind == KVC_APPEND_ROWS) {
+            memmove(&op->rows[row], &op->rows[row + 1], (size_t)(op->count - row - 1));
+            op->count--;
+        } else if (kvc_op_names_rows((kvc_op_kind)op->kind)) {
+            if (op->kind == KVC_SPLIT)
+                return 0;
+            moved = -1;
+            for (int place = 0; place < op->count; place++) {
+                if (op->rows[place] == row && moved < 0)
+                    moved = place;
+                else if (op->rows[place] == row)
+                    return 0;
+                else
+                    op->rows[kept++] = (uint8_t)(op->rows[place] - (op->rows[place] > row));
+            }
+            op->count = (uint8_t)kept;
+            if (kept == 0)
+                return 0;
+        } else if (op->kind == KVC_REPEAT) {
+            return 0;
+        }
+        rows = after;
+        row = moved;
+    }
+    return 1;
+}
+
+/* One row of the batch less. */
+static int drop_rows(shrinker *self)
+{
+    int changed = 0;
+    int again = 1;
+
+    while (again && self->plan.own_rows && self->finding->params.batch > 1 && self->result == KVC_CREW_DONE) {
+        kvc_params params = self->finding->params;
+        params.batch--;
+        again = 0;
+        if (params.batch < self->bench->smallest.batch || !make_plan(self, &params, &self->plan))
+            break;
+        for (int32_t row = params.batch; row >= 0; row--) {
+            kvc_sequence next;
+            if (without_row(&self->finding->sequence, self->finding->params.batch, row, &next))
+                propose(self, &next);
+        }
+        again = take_first(self, &params);
+        changed |= again;
+    }
+    (void)make_plan(self, &self->finding->params, &self->plan);
     return changed;
 }
 
@@ -339,6 +447,8 @@ kvc_crew_result kvc_finding_shrink(const kvc_bench *bench, kvc_finding *finding,
         changed |= shrink_arguments(&self);
         changed |= shrink_pairs(&self);
         changed |= shrink_rows(&self);
+        changed |= shrink_counts(&self);
+        changed |= drop_rows(&self);
         changed |= shrink_params(&self);
     }
     free(self.list);

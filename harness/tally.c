@@ -5,6 +5,8 @@ kvc_situation kvc_failure_outline(const kvc_failure *failure)
     kvc_situation out = failure->situation;
 
     out.cropped = 0;
+    /* A row that was taken out of its batch is another kind of cache. */
+    out.rows = out.rows == 2 ? 2 : 0;
     out.reached = out.reached >= 2;
     /* Others beside it seldom make another fault; those that share its cells do. */
     if (out.shared == 1)

@@ -188,6 +188,18 @@ static int cell_is_right(kvc_encoder *encoder, const kvc_slot *slot, const kvc_t
     return want != NULL && cells_are(slot, step, have, want, 1);
 }
 
+int kvc_check_cell_is(kvc_encoder *encoder, const kvc_slot *slot, const kvc_tensor *tensor, int64_t row, int64_t cell,
+                      int32_t number, int origin)
+{
+    strides step = find_strides(slot, tensor);
+
+    for (int64_t head = 0; head < slot->heads; head++) {
+        if (!cell_is_right(encoder, slot, tensor, &step, row, head, cell, number, origin))
+            return 0;
+    }
+    return 1;
+}
+
 int64_t kvc_check_width(const kvc_plan *plan, int slot, const kvc_tensor *tensor)
 {
     const kvc_slot *place = &plan->slot[slot];

@@ -80,6 +80,9 @@ typedef struct kvc_cell {
 
 /* Cells on the token axis (1 for a tensor without one); -1 when the tensor has not the slot's shape. */
 int64_t kvc_check_width(const kvc_plan *plan, int slot, const kvc_tensor *tensor);
+/* Whether all heads of a cell hold a token that came from row `origin`. The tensor has the slot's shape. */
+int kvc_check_cell_is(kvc_encoder *encoder, const kvc_slot *slot, const kvc_tensor *tensor, int64_t row, int64_t cell,
+                      int32_t number, int origin);
 /* Reads the cell of `row` and `head`. The tensor has the slot's shape. */
 void kvc_check_read(const kvc_plan *plan, int slot, const kvc_tensor *tensor, int64_t row, int64_t head, int64_t cell,
                     kvc_cell *out);

@@ -72,6 +72,11 @@ static const struct {
     {"seq_save", {"nothing_changes", NULL}, NULL, 0},
     {"seq_restore", {"replaces", NULL}, NULL, 0},
     {"seq_restore_damaged", {"refuse", NULL}, NULL, 0},
+    {"append_rows", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
+    {"merge", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
+    {"extract", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
+    {"extend", {"offered", "absent", "filled", NULL}, NULL, KVC_STORING_OFFERED},
+    {"split", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
 };
 
 static int read_list_value(const cJSON *item, const char *name, kvc_contract_rule *rule, kvc_error *error)
@@ -292,7 +297,10 @@ static const kvc_contract_rule standard_rules[KVC_CONTRACT_RULES] = {
     STANDARD(KVC_CONTRACT_CLEAR),
     STANDARD(KVC_CONTRACT_SEQ_SAVE),
     STANDARD(KVC_CONTRACT_SEQ_RESTORE),
-    STANDARD(KVC_CONTRACT_SEQ_RESTORE_DAMAGED)};
+    STANDARD(KVC_CONTRACT_SEQ_RESTORE_DAMAGED),
+    STANDARD(KVC_CONTRACT_APPEND_ROWS),
+    STANDARD(KVC_CONTRACT_MERGE),         STANDARD(KVC_CONTRACT_EXTRACT),
+    STANDARD(KVC_CONTRACT_EXTEND),        STANDARD(KVC_CONTRACT_SPLIT)};
 
 void kvc_rules_standard(kvc_rules *rules)
 {

@@ -54,9 +54,15 @@ typedef enum kvc_rule_name {
     KVC_CONTRACT_CLEAR,
     KVC_CONTRACT_SEQ_SAVE,
     KVC_CONTRACT_SEQ_RESTORE,
-    KVC_CONTRACT_SEQ_RESTORE_DAMAGED
+    KVC_CONTRACT_SEQ_RESTORE_DAMAGED,
+    /* Of rows with lengths of their own. */
+    KVC_CONTRACT_APPEND_ROWS,
+    KVC_CONTRACT_MERGE,
+    KVC_CONTRACT_EXTRACT,
+    KVC_CONTRACT_EXTEND,
+    KVC_CONTRACT_SPLIT
 } kvc_rule_name;
-enum { KVC_CONTRACT_RULES = 43 };
+enum { KVC_CONTRACT_RULES = 48 };
 
 /* Values, in the order of docs/formats.md. The first is what holds when no contract says anything. */
 enum { KVC_CROP_REMOVE = 0, KVC_CROP_ABSENT, KVC_CROP_REFUSE, KVC_CROP_IGNORED, KVC_CROP_EITHER };
@@ -77,8 +83,9 @@ enum { KVC_EVICTED_REFUSE = 0, KVC_EVICTED_CLAMP };
 enum { KVC_PARTS_ONE_BY_ONE = 0, KVC_PARTS_TOGETHER };
 enum { KVC_BLOCKS_EXACT = 0, KVC_BLOCKS_EITHER };
 enum { KVC_OFFLOAD_PREFETCH_FIRST = 0, KVC_OFFLOAD_ANY, KVC_OFFLOAD_ABSENT };
-/* Also of copy, pickle, save, state and quantize. */
+/* Also of copy, pickle, save, state and quantize, and of the ops for rows with lengths of their own. */
 enum { KVC_STORING_OFFERED = 0, KVC_STORING_ABSENT, KVC_STORING_USED };
+enum { KVC_EXTEND_OFFERED = 0, KVC_EXTEND_ABSENT, KVC_EXTEND_FILLED };
 enum { KVC_POSITION_LENGTH = 0, KVC_POSITION_DEPTH };
 enum { KVC_SEQ_RM_STATE_REFUSE = 0, KVC_SEQ_RM_STATE_SNAPSHOTS };
 enum { KVC_SEQ_RM_INSIDE_HOLE = 0, KVC_SEQ_RM_INSIDE_LEFT };

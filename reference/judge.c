@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "reference/sequences_judge.h"
+#include "reference/rows_check.h"
 
 enum { WATCHED_MAX = KVC_TENSORS_MAX, SHORTCUTS = 64, COPIES_MAX = 1 << 18 };
 
 /* What a tensor of an observation is. */
-enum { STORED = 0, RETURNED, INPUT, EARLIER, OTHER, ORIGINAL, ORIGINAL_LENGTH, ORIGINAL_OTHER };
+enum { STORED = 0, RETURNED, INPUT, EARLIER, OTHER, ORIGINAL, ORIGINAL_LENGTH, ORIGINAL_OTHER, ROW_POSITION, ROW_PADDING };
 
 /* What a tensor was when it was first shown. */
 typedef struct first_shown {
@@ -39,7 +40,7 @@ typedef struct stretch {
 /* Where the tensor that stands at a place of the observation belongs; names are compared by address first. */
 typedef struct shortcut {
     const char *name;
-    int16_t slot; /* -1: not of the plan */
+    int16_t slot; /* -1: not of the plan; of what rows say of themselves the layer */
     uint8_t kind;
 } shortcut;
 
@@ -68,6 +69,8 @@ struct kvc_judge {
     int other_known;
     /* Of the cache that was copied last: as it is shown now, and as it was when it was copied. */
     const kvc_tensor *original_length;
+    const kvc_tensor *row_position[KVC_PLAN_LAYERS_MAX]; /* of rows with lengths of their own */
+    const kvc_tensor *row_padding[KVC_PLAN_LAYERS_MAX];
     uint64_t original_other;
     int has_original;
     first_shown original[KVC_SLOTS_MAX + 1]; /* the slots and the lengths */
@@ -264,6 +267,23 @@ static uint64_t hash_tensor(kvc_judge *judge, uint64_t hash, const kvc_tensor *t
     return packed != NULL ? hash_bytes(hash, packed, size) : hash;
 }
 
+/* `rows.position` and `rows.padding`, behind `layerN.` in a cache of several layers. */
+static shortcut find_rows_name(const kvc_plan *plan, const char *name)
+{
+    shortcut out = {.name = name, .slot = 0, .kind = OTHER};
+    const char *rest = name;
+
+    if (strncmp(name, "layer", 5) == 0 && name[5] >= '0' && name[5] < '0' + plan->layers && name[6] == '.') {
+        out.slot = (int16_t)(name[5] - '0');
+        rest = name + 7;
+    }
+    if (strcmp(rest, "rows.position") == 0)
+        out.kind = ROW_POSITION;
+    else if (strcmp(rest, "rows.padding") == 0)
+        out.kind = ROW_PADDING;
+    return out;
+}
+
 static shortcut find_name(const kvc_plan *plan, const char *name)
 {
     shortcut out = {.name = name, .slot = -1, .kind = OTHER};
@@ -287,7 +307,7 @@ static shortcut find_name(const kvc_plan *plan, const char *name)
             out.kind = RETURNED;
         }
     }
-    return out;
+    return plan->own_rows && out.kind == OTHER ? find_rows_name(plan, name) : out;
 }
 
 static int is_watched(const char *name)
@@ -310,7 +330,8 @@ static int count_followed(const kvc_judge *judge, const kvc_observation *observa
 static void sort_tensors(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation, uint64_t *other)
 {
     const kvc_plan *plan = judge->model.plan;
-    shortcut *shortcuts = judge->shortcuts[op->kind == KVC_APPEND && observation->outcome == 0];
+    shortcut *shortcuts =
+        judge->shortcuts[(op->kind == KVC_APPEND || op->kind == KVC_APPEND_ROWS) && observation->outcome == 0];
     const char *first_watched = judge->watched > 0 ? judge->watch[0].name : NULL;
     int most = observation->tensors < SHORTCUTS ? observation->tensors : SHORTCUTS;
     int known = 0;
@@ -318,6 +339,10 @@ static void sort_tensors(kvc_judge *judge, const kvc_op *op, const kvc_observati
     memset(judge->seen, 0, (size_t)plan->slots * sizeof judge->seen[0]);
     judge->original_length = NULL;
     judge->original_other = 0;
+    if (plan->own_rows) {
+        memset(judge->row_position, 0, sizeof judge->row_position);
+        memset(judge->row_padding, 0, sizeof judge->row_padding);
+    }
     *other = 0;
     judge->first_watched = observation->tensors;
     judge->followed = 0;
@@ -358,6 +383,10 @@ static void sort_tensors(kvc_judge *judge, const kvc_op *op, const kvc_observati
             judge->seen[place.slot].tensor[RETURNED] = tensor;
         else if (place.kind == ORIGINAL)
             judge->seen[place.slot].original = tensor;
+        else if (place.kind == ROW_POSITION)
+            judge->row_position[place.slot] = tensor;
+        else if (place.kind == ROW_PADDING)
+            judge->row_padding[place.slot] = tensor;
         else if (place.kind == ORIGINAL_LENGTH)
             judge->original_length = tensor;
         else if (place.kind == ORIGINAL_OTHER)
@@ -397,6 +426,70 @@ static kvc_deviation check_early_buffer(const kvc_model *model, int slot, const 
 }
 
 /*
+ * Rows with lengths of their own: what is stored of each. The length that a batch reports counts what pads it; that of one row
+ * which was taken out of it does not.
+ */
+static void check_rows_state(kvc_judge *judge, const kvc_observation *observation, kvc_failure *failure, int *found)
+{
+    const kvc_model *model = &judge->model;
+    int32_t row;
+
+    for (int layer = 0; model->own.alone && layer < model->plan->layers && layer < observation->layers; layer++) {
+        int64_t length = observation->length[layer];
+        if (length != KVC_ABSENT && model->plan->layer[layer].spec->length && length != model->length)
+            note(failure, found, KVC_LENGTH, KVC_PLACE_LENGTH, -1, layer,
+                 length < 0 ? KVC_NEGATIVE : length < model->length ? KVC_TOO_LOW : KVC_TOO_HIGH);
+    }
+    for (int at = 0; at < model->plan->slots; at++) {
+        const kvc_slot *slot = &model->plan->slot[at];
+        kvc_deviation deviation = kvc_rows_check_stored(judge->expected->encoder, model, at, judge->seen[at].stored, &row);
+        if (deviation != KVC_AS_EXPECTED)
+            note(failure, found, slot->view->law, KVC_PLACE_STORED, at, slot->layer, deviation);
+        else if (slot->view->law == KVC_KEYS &&
+                 (deviation = kvc_rows_check_padding(model, at, judge->seen[at].stored, judge->row_padding[slot->layer],
+                                                     &row)) != KVC_AS_EXPECTED)
+            note(failure, found, KVC_LENGTH, KVC_PLACE_LENGTH, at, slot->layer, deviation);
+    }
+}
+
+/* What the last call of an append returned, and which of it the mask lets each token see. */
+static void check_rows_returned(kvc_judge *judge, kvc_failure *failure, int *found)
+{
+    const kvc_model *model = &judge->model;
+    int32_t row;
+
+    for (int at = 0; at < model->plan->slots; at++) {
+        const kvc_slot *slot = &model->plan->slot[at];
+        kvc_row_query query;
+        int keys = slot->view->law == KVC_MASK ? kvc_seen_keys(model->plan, at) : -1;
+        kvc_deviation deviation = kvc_rows_check_returned(judge->expected->encoder, model, at, judge->seen[at].returned, &row);
+        if (deviation != KVC_AS_EXPECTED)
+            note(failure, found, KVC_RETURN, KVC_PLACE_RETURNED, at, slot->layer, deviation);
+        /* Where the keys are wrong, so is what the mask lets be seen of them. */
+        if (keys < 0 || kvc_rows_check_returned(judge->expected->encoder, model, keys, judge->seen[keys].returned, &row) !=
+                            KVC_AS_EXPECTED)
+            continue;
+        deviation = kvc_rows_check_mask(judge->expected->encoder, model, at, judge->seen[keys].returned, judge->seen[at].returned,
+                                        &query);
+        if (deviation != KVC_AS_EXPECTED)
+            note(failure, found, KVC_MASK, KVC_PLACE_SEEN, at, slot->layer, deviation);
+    }
+}
+
+/* Whether a row is wrong that the op gave no token. */
+static int an_idle_row_is_wrong(kvc_judge *judge, const kvc_op *op)
+{
+    int32_t row;
+
+    for (int at = 0; op->kind == KVC_APPEND_ROWS && at < judge->model.plan->slots; at++) {
+        if (kvc_rows_check_stored(judge->expected->encoder, &judge->model, at, judge->seen[at].stored, &row) != KVC_AS_EXPECTED &&
+            op->rows[row] == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/*
  * Stored tensors and lengths against the model as it stands. After an append that was refused, what had been fed before is left
  * out: `refused` is what was expected of it, NULL for any other op.
  */
@@ -406,6 +499,10 @@ static void check_state(kvc_judge *judge, const kvc_observation *observation, co
     const kvc_model *model = &judge->model;
     const kvc_plan *plan = model->plan;
 
+    if (plan->own_rows) {
+        check_rows_state(judge, observation, failure, found);
+        return;
+    }
     for (int layer = 0; layer < plan->layers; layer++) {
         int64_t length = layer < observation->layers ? observation->length[layer] : KVC_ABSENT;
         if (!plan->layer[layer].spec->length || length == model->length || (refused != NULL && layer < refused->layer))
@@ -480,6 +577,10 @@ static void check_returned(kvc_judge *judge, const kvc_observation *observation,
 {
     const kvc_model *model = &judge->model;
 
+    if (model->plan->own_rows) {
+        check_rows_returned(judge, failure, found);
+        return;
+    }
     for (int at = 0; at < model->plan->slots; at++) {
         kvc_extent extent;
         kvc_deviation deviation;
@@ -507,7 +608,13 @@ static void check_positions(kvc_judge *judge, const kvc_observation *observation
 {
     const kvc_model *model = &judge->model;
 
-    for (int layer = 0; layer < model->plan->layers && layer < observation->layers; layer++) {
+    for (int layer = 0; model->plan->own_rows && layer < model->plan->layers; layer++) {
+        int32_t row;
+        kvc_deviation deviation = kvc_rows_check_numbers(model, judge->row_position[layer], &row);
+        if (deviation != KVC_AS_EXPECTED)
+            note(failure, found, KVC_POSITION, KVC_PLACE_POSITION, -1, layer, deviation);
+    }
+    for (int layer = 0; !model->plan->own_rows && layer < model->plan->layers && layer < observation->layers; layer++) {
         int64_t position = model->length + kvc_plan_ahead(model->plan, layer);
         if (observation->position[layer] != KVC_ABSENT && observation->position[layer] != position)
             note(failure, found, KVC_POSITION, KVC_PLACE_POSITION, -1, layer,
@@ -559,7 +666,7 @@ static int input_is_whole(kvc_judge *judge, int slot, const kvc_tensor *tensor)
     kvc_view_rule rule = model->plan->slot[slot].view->rule;
     kvc_extent extent = {.kind = KVC_CELL_TOKEN, .end = model->length, .width = -1};
 
-    if (model->appended == 0 || (rule != KVC_RULE_ALL && rule != KVC_RULE_WINDOW && rule != KVC_RULE_LAST &&
+    if (model->plan->own_rows || model->appended == 0 || (rule != KVC_RULE_ALL && rule != KVC_RULE_WINDOW && rule != KVC_RULE_LAST &&
                                  rule != KVC_RULE_FIXED && rule != KVC_RULE_FIXED_WINDOW &&
                                  rule != KVC_RULE_BLOCK_REST && rule != KVC_RULE_PREFIX_WINDOW &&
                                  rule != KVC_RULE_FIXED_PREFIX_WINDOW))
@@ -747,6 +854,8 @@ static kvc_deviation check_original_length(const kvc_judge *judge)
     const kvc_plan *plan = judge->model.plan;
     const kvc_tensor *tensor = judge->original_length;
 
+    if (plan->own_rows)
+        return KVC_AS_EXPECTED;
     if (tensor == NULL)
         return KVC_MISSING;
     if (tensor->dtype != KVC_INT64 || kvc_tensor_elements(tensor) != plan->layers)
@@ -789,8 +898,13 @@ static void check_original(kvc_judge *judge, const kvc_op *op, kvc_failure *fail
         } else {
             if (at < plan->slots && !model->slot[at].unjudged) {
                 kvc_extent extent = {.kind = KVC_CELL_TOKEN, .width = -1};
-                plan->slot[at].kind->stored(model, at, &extent);
-                deviation = kvc_check_tensor(judge->expected, model, at, &extent, tensor);
+                int32_t row;
+                if (plan->own_rows) {
+                    deviation = kvc_rows_check_stored(judge->expected->encoder, model, at, tensor, &row);
+                } else {
+                    plan->slot[at].kind->stored(model, at, &extent);
+                    deviation = kvc_check_tensor(judge->expected, model, at, &extent, tensor);
+                }
             }
             if (tensor != NULL)
                 keep(judge, &judge->original[at], tensor);
@@ -845,7 +959,13 @@ static void add_op_laws(const kvc_judge *judge, const kvc_op *op, kvc_failure *f
     case KVC_REORDER:
     case KVC_SELECT:
     case KVC_REPEAT:
+    case KVC_EXTEND:
+    case KVC_SPLIT:
         kvc_failure_add(failure, KVC_BATCH);
+        break;
+    case KVC_MERGE:
+    case KVC_EXTRACT:
+        kvc_failure_add(failure, KVC_SAVE);
         break;
     case KVC_OFFLOAD:
     case KVC_PREFETCH:
@@ -922,7 +1042,7 @@ static int judge_refused(kvc_judge *judge, const kvc_op *op, const kvc_observati
         check_original(judge, op, failure, &found);
     if (found && expectation->verdict == KVC_DO) {
         /* The report shows where the op should have left the cache. */
-        judge->model.next -= op->kind == KVC_APPEND ? op->n : 0;
+        judge->model.next -= kvc_op_tokens(op);
         if (!kvc_model_commit(&judge->model, op, expectation, 0))
             return -1;
     }
@@ -953,10 +1073,12 @@ static int judge_done(kvc_judge *judge, const kvc_op *op, const kvc_observation 
     }
     if (found) {
         add_op_laws(judge, op, failure);
+        if (judge->model.plan->own_rows && an_idle_row_is_wrong(judge, op))
+            kvc_failure_add(failure, KVC_ISOLATION);
         if (claimed)
             kvc_failure_add(failure, KVC_HONEST);
     }
-    if (op->kind == KVC_APPEND)
+    if (op->kind == KVC_APPEND || op->kind == KVC_APPEND_ROWS)
         check_returned(judge, observation, failure, &found);
     /* In a cache of several layers the contract of the one that is wrong decides. */
     if (found && failure->layer >= 0)

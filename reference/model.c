@@ -38,6 +38,8 @@ static void forget(kvc_model *model)
     model->quantized = 0;
     model->torn = 0;
     memset(model->slot, 0, (size_t)model->plan->slots * sizeof model->slot[0]);
+    if (model->plan->own_rows)
+        kvc_rows_start(model);
 }
 
 void kvc_model_start(kvc_model *model, const kvc_plan *plan, const int32_t *numbers)
@@ -253,6 +255,10 @@ void kvc_model_expect(const kvc_model *model, const kvc_op *op, kvc_expectation 
         return;
     }
     find_situation(model, op, &out->situation);
+    if (model->plan->own_rows) {
+        kvc_rows_expect(model, op, out);
+        return;
+    }
     /* Its layers are no longer in step: nothing is said of such a cache but that a reset mends it. */
     out->unspecified = model->torn && op->kind != KVC_RESET;
     switch ((kvc_op_kind)op->kind) {
@@ -448,6 +454,12 @@ int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *
     model->trimmed = -1;
     if (!kvc_op_is_rollback(op->kind) && op->kind != KVC_RECORD && !kvc_op_moves_cache((kvc_op_kind)op->kind))
         model->cropped = 0;
+    if (model->plan->own_rows) {
+        good = refused || kvc_rows_commit(model, op);
+        model->next += kvc_op_tokens(op);
+        model->cropped |= kvc_op_is_rollback(op->kind) && !refused;
+        return good;
+    }
     if (refused) {
         if (op->kind == KVC_APPEND) {
             model->next += op->n;
@@ -502,6 +514,11 @@ int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *
     case KVC_PICKLE:
     case KVC_SAVE_FILE:
     case KVC_FROM_STATE:
+    case KVC_APPEND_ROWS:
+    case KVC_MERGE:
+    case KVC_EXTRACT:
+    case KVC_EXTEND:
+    case KVC_SPLIT:
         break;
     default:
         break; /* ops on sequences: of other models */
@@ -523,6 +540,7 @@ void kvc_situation_from_code(int code, kvc_situation *situation)
     situation->reached = (uint8_t)(alone % 4);
     situation->held = (uint8_t)(alone / 4 % 4);
     situation->shared = (uint8_t)(more / 2 % 3);
+    situation->rows = (uint8_t)(more / 6 % 3);
 }
 
 const char *kvc_situation_text(const kvc_situation *situation, char *buffer, size_t size)
@@ -535,8 +553,10 @@ const char *kvc_situation_text(const kvc_situation *situation, char *buffer, siz
                                       ", asked for all of any", ", asked for some of any"};
     static const char *const shared[] = {"", ", beside others", ", sharing with others"};
 
-    (void)snprintf(buffer, size, "%s%s%s%s%s%s", held[situation->held % 4], reached[situation->reached % 4],
-                   recording[situation->recording % 3], shared[situation->shared % 3], situation->cropped ? ", just cropped" : "",
-                   ask[situation->ask % 8]);
+    static const char *const rows[] = {"", ", rows of different lengths", ", taken out of its batch"};
+
+    (void)snprintf(buffer, size, "%s%s%s%s%s%s%s", held[situation->held % 4], reached[situation->reached % 4],
+                   recording[situation->recording % 3], shared[situation->shared % 3], rows[situation->rows % 3],
+                   situation->cropped ? ", just cropped" : "", ask[situation->ask % 8]);
     return buffer;
 }

@@ -10,6 +10,7 @@
 
 #include "reference/plan.h"
 #include "reference/sequences.h"
+#include "reference/rows.h"
 
 /* Tokens of the log with numbers that follow each other and the same rows of origin; it ends where the next begins. */
 typedef struct kvc_run {
@@ -56,6 +57,7 @@ typedef struct kvc_model {
     int initialized;    /* its memory was taken before anything else */
     kvc_slot_state slot[KVC_SLOTS_MAX];
     kvc_sequences *sequences; /* of a cache that holds several, made when first needed; owned */
+    kvc_rows own; /* of a plan in which rows have lengths of their own, instead of `run`: `length` is that of the longest then */
 } kvc_model;
 
 typedef enum kvc_verdict {
@@ -84,6 +86,7 @@ typedef struct kvc_situation {
     uint8_t ask;      /* kvc_ask */
     uint8_t cropped;  /* just cropped */
     uint8_t shared;   /* 0 no other sequence, 1 others hold tokens too, 2 and may share cells with it */
+    uint8_t rows;     /* 0 of one length, 1 with lengths of their own, 2 one that was taken out of its batch */
 } kvc_situation;
 
 typedef struct kvc_expectation {
@@ -135,12 +138,12 @@ int32_t kvc_model_floor(const kvc_model *model);
 /* "crop on a full window, recording" and the like; written to `buffer`. */
 const char *kvc_situation_text(const kvc_situation *situation, char *buffer, size_t size);
 /* A number for each situation, for tables; below KVC_SITUATIONS. */
-enum { KVC_ASKS = 6, KVC_SITUATIONS_ALONE = 4 * 4 * 3 * KVC_ASKS * 2, KVC_SITUATIONS = 3 * 2 * KVC_SITUATIONS_ALONE };
+enum { KVC_ASKS = 6, KVC_SITUATIONS_ALONE = 4 * 4 * 3 * KVC_ASKS * 2, KVC_SITUATIONS = 3 * 3 * 2 * KVC_SITUATIONS_ALONE };
 static inline int kvc_situation_code(const kvc_situation *situation)
 {
-    /* What only caches of several sequences have comes behind all others: ids of findings depend on these numbers. */
+    /* What only caches of several sequences, or of rows with lengths of their own, have comes behind all others: ids of findings depend on these numbers. */
     return (((situation->held * 4 + situation->reached) * 3 + situation->recording) * KVC_ASKS + situation->ask % KVC_ASKS) * 2 +
-           situation->cropped + KVC_SITUATIONS_ALONE * (situation->shared * 2 + situation->ask / KVC_ASKS);
+           situation->cropped + KVC_SITUATIONS_ALONE * ((situation->rows * 3 + situation->shared) * 2 + situation->ask / KVC_ASKS);
 }
 void kvc_situation_from_code(int code, kvc_situation *situation);
 

@@ -7,10 +7,12 @@ static const char *const names[KVC_OP_KINDS] = {"append", "crop", "reset", "reor
                                                 "offload", "prefetch", "initialize", "copy", "pickle",
                                                 "trim", "trim_front", "save", "state", "quantize",
                                                 "decode", "seq_rm", "seq_cp", "seq_keep", "seq_add", "seq_div",
-                                                "clear", "seq_save", "seq_restore"};
+                                                "clear", "seq_save", "seq_restore",
+                                                "append_rows", "merge", "extract", "extend", "split"};
 static const char *const arguments[KVC_OP_KINDS] = {"n", "n", "", "r", "r", "n", "n", "", "", "", "", "",
                                                     "n", "", "", "", "",
-                                                    "rnb", "sbe", "sobe", "s", "sben", "sben", "n", "s", "sn"};
+                                                    "rnb", "sbe", "sobe", "s", "sben", "sben", "n", "s", "sn",
+                                                    "r", "r", "n", "r", "nr"};
 
 const char *kvc_op_name(kvc_op_kind kind) {
     return names[kind];
@@ -76,8 +78,64 @@ int kvc_op_has_rows(kvc_op_kind kind) {
     return strchr(arguments[kind], 'r') != NULL;
 }
 
+int kvc_op_names_rows(kvc_op_kind kind) {
+    return kind == KVC_REORDER || kind == KVC_SELECT || kind == KVC_MERGE || kind == KVC_SPLIT;
+}
+
+int kvc_op_has_counts(kvc_op_kind kind) {
+    return kind == KVC_APPEND_ROWS || kind == KVC_EXTEND;
+}
+
 int32_t kvc_op_tokens(const kvc_op *op) {
-    return op->kind == KVC_APPEND ? op->n : op->kind == KVC_DECODE ? op->n * op->count : 0;
+    int32_t most = op->kind == KVC_APPEND || op->kind == KVC_SPLIT ? op->n : op->kind == KVC_DECODE ? op->n * op->count : 0;
+    for (int i = 0; kvc_op_has_counts((kvc_op_kind)op->kind) && i < op->count; i++) {
+        most = op->rows[i] > most ? op->rows[i] : most;
+    }
+    return most;
+}
+
+/* Whether some rows of a batch, in order, are meant, and not all. */
+static int is_part(const kvc_op *op, int32_t rows) {
+    for (int i = 1; i < op->count; i++) {
+        if (op->rows[i] <= op->rows[i - 1]) {
+            return 0;
+        }
+    }
+    return op->count < rows;
+}
+
+int32_t kvc_op_rows_after(const kvc_op *op, int32_t rows) {
+    int64_t after = rows;
+    for (int i = 0; kvc_op_names_rows((kvc_op_kind)op->kind) && i < op->count; i++) {
+        if (op->rows[i] >= rows) {
+            return 0;
+        }
+    }
+    switch ((kvc_op_kind)op->kind) {
+    case KVC_REORDER:
+    case KVC_APPEND_ROWS:
+        after = op->count == rows ? rows : 0;
+        break;
+    case KVC_SELECT:
+    case KVC_MERGE:
+        after = op->count;
+        break;
+    case KVC_REPEAT:
+        after = op->n < 1 ? 0 : (int64_t)rows * op->n;
+        break;
+    case KVC_EXTEND:
+        after = op->count > 0 ? rows + op->count : 0;
+        break;
+    case KVC_SPLIT:
+        after = op->count > 0 && op->n >= 0 && is_part(op, rows) ? rows : 0;
+        break;
+    case KVC_EXTRACT:
+        after = op->n >= 0 && op->n < rows;
+        break;
+    default:
+        break;
+    }
+    return after <= KVC_ROWS_MAX ? (int32_t)after : 0;
 }
 
 static int compare_numbers(int64_t a, int64_t b) {
@@ -128,6 +186,17 @@ int kvc_op_compare(const kvc_op *a, const kvc_op *b) {
 int64_t kvc_op_weight(const kvc_op *op) {
     const char *letters = arguments[op->kind];
     int64_t weight = 0;
+
+    if (kvc_op_has_counts((kvc_op_kind)op->kind)) {
+        int64_t tokens = 1;
+        for (int i = 0; i < op->count; i++) {
+            tokens += op->rows[i];
+        }
+        return tokens;
+    }
+    if (op->kind == KVC_EXTRACT || op->kind == KVC_SPLIT) {
+        return 1 + magnitude(op->n);
+    }
     /* An append of one token is the plainer way to a cache that has its memory, and a plainer one than an append of none. */
     if (op->kind == KVC_INITIALIZE || (op->kind == KVC_APPEND && op->n == 0)) {
         return 2;

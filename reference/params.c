@@ -35,6 +35,8 @@ static const kvc_param_info table[KVC_PARAMS] = {
     {"snapshots", offsetof(kvc_params, snapshots), 0, 64, 0, NULL},
     {"step", offsetof(kvc_params, step), 1, 4096, 8, NULL},
     {"load", offsetof(kvc_params, load), 1, 4096, 3, NULL},
+    {"chunk", offsetof(kvc_params, chunk), 0, 65536, 0, NULL},
+    {"left", offsetof(kvc_params, left), 0, 1, 0, NULL},
 };
 
 const kvc_param_info *kvc_param_table(void) {

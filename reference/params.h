@@ -22,7 +22,7 @@ typedef struct kvc_param_info {
     const char *const *words; /* for parameters written as words: a NULL-ended list, otherwise NULL */
 } kvc_param_info;
 
-enum { KVC_PARAMS = 24 };
+enum { KVC_PARAMS = 26 };
 /* The table, in the order of the struct. */
 const kvc_param_info *kvc_param_table(void);
 /* Index of `name` in the table, or -1. */

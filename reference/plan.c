@@ -133,6 +133,14 @@ static int add_views(kvc_plan *plan, const kvc_spec *spec, int layer, unsigned p
 
 static unsigned offered_ops(unsigned ops, const kvc_rules *rules)
 {
+    static const struct {
+        kvc_rule_name rule;
+        kvc_op_kind op;
+    } of_rows[] = {{KVC_CONTRACT_APPEND_ROWS, KVC_APPEND_ROWS},
+                   {KVC_CONTRACT_MERGE, KVC_MERGE},
+                   {KVC_CONTRACT_EXTRACT, KVC_EXTRACT},
+                   {KVC_CONTRACT_EXTEND, KVC_EXTEND},
+                   {KVC_CONTRACT_SPLIT, KVC_SPLIT}};
     unsigned batch = 1u << KVC_REORDER | 1u << KVC_SELECT | 1u << KVC_REPEAT;
 
     ops &= ~batch | rules->rule[KVC_CONTRACT_BATCH_OPS]->value | rules->rule[KVC_CONTRACT_BATCH_REFUSED]->value;
@@ -154,6 +162,10 @@ static unsigned offered_ops(unsigned ops, const kvc_rules *rules)
         ops &= ~(1u << KVC_FROM_STATE);
     if (rules->rule[KVC_CONTRACT_QUANTIZE]->value == KVC_STORING_ABSENT)
         ops &= ~(1u << KVC_QUANTIZE);
+    for (size_t at = 0; at < sizeof of_rows / sizeof of_rows[0]; at++) {
+        if (rules->rule[of_rows[at].rule]->value == KVC_STORING_ABSENT)
+            ops &= ~(1u << of_rows[at].op);
+    }
     return ops;
 }
 
@@ -320,6 +332,7 @@ int kvc_plan_make(const kvc_catalogue *catalogue, const kvc_contract *contract, 
     plan->spec = spec;
     plan->params = *params;
     (void)snprintf(plan->variant, sizeof plan->variant, "%s", variant);
+    plan->own_rows = spec->own_rows;
     plan->parts = plan->layer_words = "";
     if ((spec->parts > 0 && (params->parts < 0 || params->parts >= spec->parts)) ||
         (spec->layers > 0 && (params->layers < 0 || params->layers >= spec->layers))) {

@@ -48,6 +48,7 @@ typedef struct kvc_plan {
     int layers;
     kvc_layer layer[KVC_PLAN_LAYERS_MAX];
     int boundary; /* see kvc_plan_boundary */
+    int own_rows; /* rows have lengths of their own */
     /* Whether it has views of such kinds: asked for at every op, so they are worked out once. */
     int has_buffer; /* fixed, fixed_window, fixed_prefix_window */
     int has_window; /* any view with a window */

@@ -387,6 +387,32 @@ static int read_view(const cJSON *json, const char *name, kvc_spec *spec, kvc_er
     return 1;
 }
 
+/* Rows with lengths of their own: of such caches only some views are known. */
+static int read_rows(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
+{
+    static const char *const words[] = {"shared", "own", NULL};
+    char text[64];
+    int word;
+
+    if (!kvc_json_text_optional(json, name, "rows", text, sizeof text, error))
+        return 0;
+    if (text[0] == '\0')
+        return 1;
+    if ((word = find_word(text, words, name, "rows", error)) < 0)
+        return 0;
+    spec->own_rows = word;
+    for (int at = 0; spec->own_rows && at < spec->views; at++) {
+        kvc_view_rule rule = spec->view[at].rule;
+        if (rule != KVC_RULE_ALL && rule != KVC_RULE_WINDOW && rule != KVC_RULE_RING && rule != KVC_RULE_ROTATING &&
+            rule != KVC_RULE_SEEN && rule != KVC_RULE_SEEN_WINDOW) {
+            kvc_error_set(error, "%s: view \"%s\": rule %s: rows with lengths of their own have all, window, ring, rotating, seen or seen_window",
+                          name, spec->view[at].name, kvc_view_rule_name(rule));
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* The parameters that a rule needs must be among those of the spec. */
 static int check_rule_params(const kvc_spec *spec, const char *name, kvc_error *error)
 {
@@ -490,7 +516,7 @@ int kvc_spec_from_json(const cJSON *json, const char *name, kvc_spec *spec, kvc_
 {
     static const char *const known[] = {"schema", "subject", "variant", "title",  "kind",  "ops",   "params", "dtypes",
                                         "parts",  "layers",  "length",  "claim", "views", "notes",  "since", "source", "values",
-                                        "share",  "memory", NULL};
+                                        "share",  "memory", "rows", NULL};
     char text[64];
     const cJSON *list;
     const cJSON *item;
@@ -526,7 +552,8 @@ int kvc_spec_from_json(const cJSON *json, const char *name, kvc_spec *spec, kvc_
         kvc_error_set(error, "%s: expected \"views\" or \"layers\", or \"memory\"", name);
         return 0;
     }
-    return check_rule_params(spec, name, error) && read_values(json, name, spec, error);
+    return check_rule_params(spec, name, error) && read_values(json, name, spec, error) &&
+           read_rows(json, name, spec, error);
 }
 
 int kvc_spec_like(const cJSON *json, const char *name, const kvc_spec *other, kvc_spec *spec, kvc_error *error)

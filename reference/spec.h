@@ -143,6 +143,7 @@ typedef struct kvc_spec {
     kvc_encoding values;      /* how tokens are written into inputs */
     int length;               /* reports a sequence length */
     int claim;                /* makes a claim that HONEST may judge */
+    int own_rows;             /* rows have lengths of their own (reference/rows.h) */
     int share;                /* it gets one part of so many of the budget; at least 1 */
     int parts;                /* number of entries in `part_choice`, 0: no choice */
     char part_choice[KVC_CHOICES_MAX][KVC_CHOICE_NAME_MAX];

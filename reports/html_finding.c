@@ -10,11 +10,24 @@
 
 enum { OPEN_MAX = 8 }; /* so many findings stand open from the start; of more, only the first */
 
-/* Which token numbers the append `op` puts in, counted from `next`; returns the next number after it. */
+/* Which token numbers the op puts in, counted from `next`; returns the next number after it. */
 static double add_new_tokens(kvc_text *out, const cJSON *op, double next)
 {
-    double count = cJSON_IsNumber(op->child->next) ? op->child->next->valuedouble : 0;
-    if (strcmp(op->child->valuestring, "append") != 0 || count < 1) {
+    static const char *const feeds[] = {"append", "split", "append_rows", "extend"};
+    const cJSON *argument = op->child->next;
+    const cJSON *row = NULL;
+    double count = 0;
+    size_t at = 0;
+    while (at < sizeof feeds / sizeof feeds[0] && strcmp(op->child->valuestring, feeds[at]) != 0) {
+        at++;
+    }
+    if (at < sizeof feeds / sizeof feeds[0]) {
+        count = cJSON_IsNumber(argument) ? argument->valuedouble : 0;
+        cJSON_ArrayForEach (row, argument) {
+            count = cJSON_IsNumber(row) && row->valuedouble > count ? row->valuedouble : count;
+        }
+    }
+    if (count < 1) {
         return next;
     }
     if (count > 1) {

@@ -396,8 +396,11 @@ int kvc_builtin_show_original(kvc_cache *cache, kvc_observation *out);
 void kvc_builtin_renew_originals(kvc_cache *cache);
 void kvc_builtin_close_originals(kvc_cache *cache);
 
+struct kvc_ragged;
+
 struct kvc_cache {
     kvc_params params;
+    struct kvc_ragged *ragged; /* instead of all below, for the caches of ragged.h */
     kvc_fault fault;
     int32_t layers;
     int several; /* 1: of layers that are numbered, be there one only */

@@ -280,7 +280,29 @@
     ROW(layers, reorder_first_only, REORDER_FIRST_ONLY, BATCH, "reorder reaches the first layer only.") \
     ROW(layers, length_of_last_lags, LENGTH_OF_LAST_LAGS, LENGTH, "The last layer reports its length from before the crop.") \
     ROW(layers, copy_first_only, COPY_FIRST_ONLY, ISOLATION, \
-        "A copy shares all layers but the first with its original.")
+        "A copy shares all layers but the first with its original.") \
+    ROW(ragged, select_keeps_padding, SELECT_KEEPS_PADDING, BATCH, "select leaves the padding of the rows that stood there before.") \
+    ROW(ragged, extend_wrong_position, EXTEND_WRONG_POSITION, POSITION, \
+        "Rows of another batch get the position of the first row.") \
+    ROW(ragged, extend_not_aligned, EXTEND_NOT_ALIGNED, BATCH, "The shorter of two batches that are joined is put at the left.") \
+    ROW(ragged, extract_with_padding, EXTRACT_WITH_PADDING, SAVE, "A row is taken out of its batch with its padding.") \
+    ROW(ragged, extract_counts_padding, EXTRACT_COUNTS_PADDING, SAVE, \
+        "The length of a row that is taken out counts its padding.") \
+    ROW(ragged, crop_first_row, CROP_FIRST_ROW, KEYS, "A crop removes tokens of the first row only.") \
+    ROW(ragged, crop_below_zero, CROP_BELOW_ZERO, POSITION, \
+        "Removing more than a row has leaves it at a negative position.") \
+    ROW(ragged, merge_swaps_rows, MERGE_SWAPS_ROWS, SAVE, "Caches that are merged become rows in the wrong order.") \
+    ROW(ragged, finalize_not_rolled, FINALIZE_NOT_ROLLED, KEYS, \
+        "The padding on the right that an append leaves is not rolled to the left.") \
+    ROW(ragged, mask_shows_padding, MASK_SHOWS_PADDING, MASK, "The mask lets padding be seen.") \
+    ROW(ragged, idle_row_written, IDLE_ROW_WRITTEN, KEYS, "An append writes into rows that it gives no token.") \
+    ROW(ragged, split_moves_positions, SPLIT_MOVES_POSITIONS, POSITION, \
+        "What a split part is given moves the positions of the rows that stay.") \
+    ROW(ragged, pickle_loses_padding, PICKLE_LOSES_PADDING, SAVE, "A restored cache takes its padding for tokens.") \
+    ROW(ragged_window, crop_after_eviction, CROP_AFTER_EVICTION, REFUSE, \
+        "A crop that needs evicted tokens is done without them.") \
+    ROW(ragged_window, padding_evicts, PADDING_EVICTS, KEYS, "The padding that an append leaves evicts tokens.") \
+    ROW(ragged_window, mask_without_window, MASK_WITHOUT_WINDOW, MASK, "The mask lets tokens be seen that the window has passed.")
 
 #define DESCRIPTION(variant, fault, switch, law, text) {#variant, #fault, #law, text},
 #define NAME(variant, fault, switch, law, text) #variant "+" #fault,

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "adapters/builtin/ragged.h"
+
 /* One block of the memory that a fault takes. */
 typedef struct leaked_block {
     struct leaked_block *next;
@@ -82,11 +84,15 @@ static void close_cache(kvc_cache *cache) {
     free(cache->inputs);
     kvc_watch_close(&cache->watch);
     kvc_builtin_close_originals(cache);
+    kvc_ragged_close(cache->ragged);
     free_leaked(cache);
     free(cache);
 }
 
 static int renew_cache(kvc_cache *cache) {
+    if (cache->ragged != NULL) {
+        return kvc_ragged_renew(cache->ragged);
+    }
     for (int32_t i = 0; i < cache->layers; i++) {
         if (kvc_builtin_layer_renew(&cache->layer[i]) != 0) {
             return 0;
@@ -121,6 +127,15 @@ static int open_layers(kvc_cache *cache, const char *words) {
     return 0;
 }
 
+static int is_ragged(const char *variant, size_t length) {
+    for (size_t i = 0; kvc_ragged_name(i) != NULL; i++) {
+        if (strlen(kvc_ragged_name(i)) == length && memcmp(kvc_ragged_name(i), variant, length) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Makes a cache without its layers, or NULL. *words are set to the variants of those. */
 static kvc_cache *make_cache(const char *variant, const kvc_params *params, const char *layers, const char **words) {
     size_t length;
@@ -129,10 +144,11 @@ static kvc_cache *make_cache(const char *variant, const kvc_params *params, cons
         return NULL;
     }
     int several = length == strlen("layers") && strncmp(variant, "layers", length) == 0;
-    if (!several && kvc_variant_find(variant, length) == NULL) {
+    int ragged = is_ragged(variant, length);
+    if (!several && !ragged && kvc_variant_find(variant, length) == NULL) {
         return NULL;
     }
-    int32_t count = several ? count_words(layers) : 1;
+    int32_t count = ragged ? 0 : several ? count_words(layers) : 1;
     if (count > KVC_LAYERS_MAX) {
         return NULL;
     }
@@ -146,6 +162,13 @@ static kvc_cache *make_cache(const char *variant, const kvc_params *params, cons
     cache->layers = count;
     cache->several = several;
     *words = several ? layers : variant;
+    if (ragged) {
+        cache->ragged = kvc_ragged_open(variant, length, &cache->params, fault);
+        if (cache->ragged == NULL) {
+            free(cache);
+            return NULL;
+        }
+    }
     return cache;
 }
 
@@ -484,6 +507,10 @@ static int watch_returned(kvc_cache *cache, const kvc_observation *out) {
 }
 
 static void run_cache(kvc_cache *cache, const kvc_op *op, const int32_t *numbers, kvc_observation *out) {
+    if (cache->ragged != NULL) {
+        kvc_ragged_run(cache->ragged, op, numbers, out);
+        return;
+    }
     out->layers = cache->layers;
     if (cache->fault == KVC_FAULT_LEAKS_MEMORY && op->kind == KVC_APPEND) {
         leak(cache);

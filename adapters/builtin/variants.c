@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "adapters/builtin/ragged.h"
+
 #define TEXT_NAMES(prefix)                                                                                              \
     {                                                                                                                   \
         prefix "keys", prefix "values", prefix "indexer_keys", prefix "conv_states.0", prefix "recurrent_states.0",     \
@@ -102,7 +104,7 @@ const char *kvc_variant_name(size_t index) {
     if (index < VARIANTS) {
         return variants[index].name;
     }
-    return index == VARIANTS ? "layers" : NULL;
+    return index == VARIANTS ? "layers" : kvc_ragged_name(index - VARIANTS - 1);
 }
 
 const char *kvc_stored_name(int layer, kvc_part_name name) {

@@ -101,6 +101,8 @@ typedef struct kvc_params {
     int32_t snapshots; /* states before the newest that a recurrent memory keeps of each sequence, to go back to */
     int32_t step;      /* most tokens that are worked out at once */
     int32_t load;      /* tokens of a long decode, kvconform's own */
+    int32_t chunk;     /* most tokens of one call when rows get different numbers of them; 0: all in one */
+    int32_t left;      /* 1: when rows get different numbers of tokens first, they are padded on the left */
 } kvc_params;
 
 /* ---- What is done with it ---- */
@@ -135,7 +137,13 @@ typedef enum kvc_op_kind {
     KVC_SEQ_DIV,  /* sequence, begin, end, n: their positions are divided by n */
     KVC_CLEAR,    /* n: 1 with the data, 0 without */
     KVC_SEQ_SAVE,   /* sequence: its state is written; the last one that was stays for later */
-    KVC_SEQ_RESTORE /* sequence: becomes what was saved last; n: 0, or the number of a damage that was done to it */
+    KVC_SEQ_RESTORE, /* sequence: becomes what was saved last; n: 0, or the number of a damage that was done to it */
+    /* Ops of caches whose rows have lengths of their own. */
+    KVC_APPEND_ROWS, /* rows[count]: for each row how many tokens, 0 and up */
+    KVC_MERGE,       /* rows[count]: each of these rows is taken out as a cache of its own, and those become one batch */
+    KVC_EXTRACT,     /* n: this row goes on alone, as a cache of its own */
+    KVC_EXTEND,      /* rows[count]: another batch, for each of its rows how many tokens, is put behind this one */
+    KVC_SPLIT        /* rows[count] become a batch of their own, which gets n tokens and is put behind the rows that stay */
 } kvc_op_kind;
 
 /*
@@ -144,7 +152,7 @@ typedef enum kvc_op_kind {
 typedef struct kvc_op {
     uint8_t kind;  /* kvc_op_kind */
     uint8_t count; /* of `rows` */
-    uint8_t rows[KVC_ROWS_MAX];
+    uint8_t rows[KVC_ROWS_MAX]; /* numbers of rows, or of tokens for each row */
     int32_t n;
     int32_t sequence; /* number of the sequence that the op is about */
     int32_t other;    /* number of a second one, where to something goes */
@@ -223,8 +231,8 @@ typedef struct kvc_plugin {
      */
     kvc_cache *(*open)(const char *variant, const kvc_params *params, const char *parts, const char *layers);
     /*
-     * Performs one op and shows the state after it. `numbers` are the token numbers of an append (op->n of them) or a decode (op->n for
-     * each of its sequences, one sequence behind the other), otherwise NULL.
+     * Performs one op and shows the state after it. `numbers` are the token numbers of an append (op->n of them), of a decode (op->n for
+     * each of its sequences, one sequence behind the other), or of an op for rows (as many as the row that gets most), otherwise NULL.
      * Always returns: a refusal is an outcome.
      */
     void (*run)(kvc_cache *cache, const kvc_op *op, const int32_t *numbers, kvc_observation *out);

@@ -767,20 +767,20 @@ Test(model, situations) {
     static const struct {
         const char *before[6];
         const char *op;
-        kvc_situation situation; /* held, reached, recording, ask, cropped, shared */
+        kvc_situation situation; /* held, reached, recording, ask, cropped, shared, rows */
     } table[] = {
-        {{NULL}, "crop -1", {0, 1, 0, KVC_ASK_OVER, 0, 0}},
-        {{"record 1", NULL}, "crop 0", {0, 1, 1, KVC_ASK_ZERO, 0, 0}},
-        {{"append 2", NULL}, "append 1", {2, 1, 0, KVC_ASK_NOTHING, 0, 0}},
-        {{"append 3", NULL}, "crop -3", {2, 2, 0, KVC_ASK_ALL, 0, 0}},
-        {{"record 1", "append 4", NULL}, "crop -2", {2, 3, 1, KVC_ASK_PART, 0, 0}},
-        {{"append 1", "record 1", NULL}, "crop 1", {2, 1, 2, KVC_ASK_POSITIVE, 0, 0}},
-        {{"append 1", "crop -1", NULL}, "crop -1", {1, 1, 0, KVC_ASK_OVER, 1, 0}},
-        {{"append 1", "crop -1", "append 1", NULL}, "crop -1", {2, 1, 0, KVC_ASK_ALL, 0, 0}},
-        {{"append 1", "reset", NULL}, "reset", {0, 1, 0, KVC_ASK_NOTHING, 0, 0}},
-        {{"initialize", NULL}, "crop -1", {3, 1, 0, KVC_ASK_OVER, 0, 0}},
-        {{"initialize", "reset", NULL}, "append 1", {0, 1, 0, KVC_ASK_NOTHING, 0, 0}},
-        {{"append 2", "crop -1", "pickle", NULL}, "copy", {2, 1, 0, KVC_ASK_NOTHING, 1, 0}},
+        {{NULL}, "crop -1", {0, 1, 0, KVC_ASK_OVER, 0, 0, 0}},
+        {{"record 1", NULL}, "crop 0", {0, 1, 1, KVC_ASK_ZERO, 0, 0, 0}},
+        {{"append 2", NULL}, "append 1", {2, 1, 0, KVC_ASK_NOTHING, 0, 0, 0}},
+        {{"append 3", NULL}, "crop -3", {2, 2, 0, KVC_ASK_ALL, 0, 0, 0}},
+        {{"record 1", "append 4", NULL}, "crop -2", {2, 3, 1, KVC_ASK_PART, 0, 0, 0}},
+        {{"append 1", "record 1", NULL}, "crop 1", {2, 1, 2, KVC_ASK_POSITIVE, 0, 0, 0}},
+        {{"append 1", "crop -1", NULL}, "crop -1", {1, 1, 0, KVC_ASK_OVER, 1, 0, 0}},
+        {{"append 1", "crop -1", "append 1", NULL}, "crop -1", {2, 1, 0, KVC_ASK_ALL, 0, 0, 0}},
+        {{"append 1", "reset", NULL}, "reset", {0, 1, 0, KVC_ASK_NOTHING, 0, 0, 0}},
+        {{"initialize", NULL}, "crop -1", {3, 1, 0, KVC_ASK_OVER, 0, 0, 0}},
+        {{"initialize", "reset", NULL}, "append 1", {0, 1, 0, KVC_ASK_NOTHING, 0, 0, 0}},
+        {{"append 2", "crop -1", "pickle", NULL}, "copy", {2, 1, 0, KVC_ASK_NOTHING, 1, 0, 0}},
     };
     s->params.window = 3;
     tiny_plan(s);
@@ -804,7 +804,7 @@ Test(model, situations) {
 Test(model, codes_of_situations) {
     for (int code = 0; code < KVC_SITUATIONS; code++) {
         kvc_situation situation;
-        char text[160];
+        char text[200];
         kvc_situation_from_code(code, &situation);
         cr_expect_eq(kvc_situation_code(&situation), code);
         cr_expect_gt(strlen(kvc_situation_text(&situation, text, sizeof text)), (size_t)5);

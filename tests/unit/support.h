@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/data.h"
+#include "reference/op.h"
 #include "reference/plan.h"
 #include "kvconform/plugin.h"
 #include "reference/values.h"
@@ -116,7 +117,8 @@ static inline kvc_op op_of(const char *text) {
         char *end = NULL;
         long number = strtol(rest, &end, 10);
         cr_assert_neq(end, rest, "%s", text);
-        if (kind == KVC_REORDER || kind == KVC_SELECT) {
+        /* A number that stands before a list is `n`. */
+        if (kvc_op_has_rows(kind) && !(kvc_op_has_number(kind) && rest == text + used)) {
             op.rows[op.count++] = (uint8_t)number;
         } else {
             op.n = (int32_t)number;

@@ -21,7 +21,7 @@ static kvc_sequence sequence_of(const char *const *ops) {
 
 static kvc_failure failure_of(kvc_law law, int32_t step) {
     kvc_failure failure = {.law = (uint8_t)law, .place = KVC_PLACE_STORED, .deviation = KVC_STALE, .op = KVC_CROP, .step = step};
-    failure.situation = (kvc_situation){2, 1, 0, KVC_ASK_PART, 0, 0};
+    failure.situation = (kvc_situation){2, 1, 0, KVC_ASK_PART, 0, 0, 0};
     return failure;
 }
 
@@ -207,10 +207,15 @@ Test(tally, outline) {
     kvc_failure failure = failure_of(KVC_REFUSE, 1);
     failure.deviation = KVC_NOT_REFUSED;
     failure.rule = KVC_CONTRACT_CROP_POSITIVE;
-    failure.situation = (kvc_situation){2, 3, 1, KVC_ASK_POSITIVE, 1, 0};
+    failure.situation = (kvc_situation){2, 3, 1, KVC_ASK_POSITIVE, 1, 0, 0};
     kvc_situation outline = kvc_failure_outline(&failure);
     cr_expect_eq((int)outline.recording, 0, "another rule decides");
     cr_expect_eq((int)outline.cropped, 0);
+    failure.situation.rows = 1;
+    cr_expect_eq((int)kvc_failure_outline(&failure).rows, 0, "padding");
+    failure.situation.rows = 2;
+    cr_expect_eq((int)kvc_failure_outline(&failure).rows, 2, "another kind of cache");
+    failure.situation.rows = 0;
     failure.rule = KVC_CONTRACT_UNRECORDED;
     cr_expect_eq((int)kvc_failure_outline(&failure).recording, 1);
     failure.situation.reached = 2;
