@@ -69,9 +69,12 @@ static int on_step(void *context, size_t sequence, int step, const kvc_observati
                        sequence, step);
     if (op->kind == KVC_APPEND && observation->outcome == 0 && step == 0) {
         for (int at = 0; at < self->plan->slots; at++) {
+            const kvc_slot *slot = &self->plan->slot[at];
+            /* A mask is not stored: it belongs to what the append returned. */
+            const char *name = slot->view->law == KVC_MASK ? slot->returned_name : slot->name;
             int found = 0;
             for (int tensor = 0; tensor < observation->tensors; tensor++)
-                found |= strcmp(observation->tensor[tensor].name, self->plan->slot[at].name) == 0;
+                found |= strcmp(observation->tensor[tensor].name, name) == 0;
             if (!found)
                 (void)snprintf(self->problem, sizeof self->problem,
                                "sequence %zu, step %d: tensor \"%s\" of the spec is not shown", sequence, step,
