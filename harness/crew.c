@@ -496,6 +496,33 @@ static kvc_crew_result go_on_after_death(kvc_crew *crew, member *self, const kvc
 }
 
 /* Adds what a worker counted. Its memory may hold anything after a crash, so the tally is bounded here. */
+/* Situations of an op that are counted together. */
+enum { PARTS = KVC_SITUATIONS / KVC_SITUATIONS_ALONE };
+
+static void add_coverage(kvc_coverage *sum, const kvc_coverage *from, int op, int part)
+{
+    if (!from->counted[op][part])
+        return;
+    sum->counted[op][part] = 1;
+    for (int code = part * KVC_SITUATIONS_ALONE; code < (part + 1) * KVC_SITUATIONS_ALONE; code++) {
+        sum->planned[op][code] += from->planned[op][code];
+        sum->judged[op][code] += from->judged[op][code];
+        sum->refused[op][code] += from->refused[op][code];
+    }
+}
+
+static void clear_coverage(kvc_coverage *coverage, int op, int part)
+{
+    int first = part * KVC_SITUATIONS_ALONE;
+
+    if (!coverage->counted[op][part])
+        return;
+    memset(&coverage->planned[op][first], 0, KVC_SITUATIONS_ALONE * sizeof coverage->planned[0][0]);
+    memset(&coverage->judged[op][first], 0, KVC_SITUATIONS_ALONE * sizeof coverage->judged[0][0]);
+    memset(&coverage->refused[op][first], 0, KVC_SITUATIONS_ALONE * sizeof coverage->refused[0][0]);
+    coverage->counted[op][part] = 0;
+}
+
 static void collect_counts(member *self, kvc_tally *tally, kvc_coverage *coverage, uint64_t *ops)
 {
     kvc_tally *found = &self->shared->tally;
@@ -510,11 +537,8 @@ static void collect_counts(member *self, kvc_tally *tally, kvc_coverage *coverag
     }
     tally->lost += found->lost;
     for (int op = 0; op < KVC_OP_KINDS; op++) {
-        for (int code = 0; code < KVC_SITUATIONS; code++) {
-            coverage->planned[op][code] += self->shared->coverage.planned[op][code];
-            coverage->judged[op][code] += self->shared->coverage.judged[op][code];
-            coverage->refused[op][code] += self->shared->coverage.refused[op][code];
-        }
+        for (int part = 0; part < PARTS; part++)
+            add_coverage(coverage, &self->shared->coverage, op, part);
     }
     *ops += self->shared->ops;
 }
@@ -522,7 +546,10 @@ static void collect_counts(member *self, kvc_tally *tally, kvc_coverage *coverag
 static void clear_counts(member *self, const kvc_exclusions *exclusions)
 {
     self->shared->sequences = self->shared->ops = 0;
-    memset(&self->shared->coverage, 0, sizeof self->shared->coverage);
+    for (int op = 0; op < KVC_OP_KINDS; op++) {
+        for (int part = 0; part < PARTS; part++)
+            clear_coverage(&self->shared->coverage, op, part);
+    }
     self->shared->tally.count = self->shared->tally.lost = 0;
     self->shared->exclusions = *exclusions;
 }

@@ -283,7 +283,7 @@ static int take(kvc_generator *generator, const kvc_op *op, const kvc_exclusions
     if (!kvc_model_commit(model, op, &expectation, expectation.verdict == KVC_MUST_REFUSE))
         return -1;
     if (coverage != NULL)
-        coverage->planned[op->kind][code]++;
+        kvc_coverage_planned(coverage, op->kind, code);
     out->op[out->count++] = *op;
     return 1;
 }

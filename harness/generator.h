@@ -35,7 +35,22 @@ typedef struct kvc_coverage {
     uint64_t planned[KVC_OP_KINDS][KVC_SITUATIONS];
     uint64_t judged[KVC_OP_KINDS][KVC_SITUATIONS];
     uint64_t refused[KVC_OP_KINDS][KVC_SITUATIONS]; /* of those judged */
+    /* Whether any of KVC_SITUATIONS_ALONE situations in a row was counted: most never are, and the tables are large. */
+    uint8_t counted[KVC_OP_KINDS][KVC_SITUATIONS / KVC_SITUATIONS_ALONE];
 } kvc_coverage;
+
+static inline void kvc_coverage_planned(kvc_coverage *coverage, int op, int code)
+{
+    coverage->counted[op][code / KVC_SITUATIONS_ALONE] = 1;
+    coverage->planned[op][code]++;
+}
+
+static inline void kvc_coverage_judged(kvc_coverage *coverage, int op, int code, int refused)
+{
+    coverage->counted[op][code / KVC_SITUATIONS_ALONE] = 1;
+    coverage->judged[op][code]++;
+    coverage->refused[op][code] += refused != 0;
+}
 
 typedef struct kvc_generator kvc_generator;
 

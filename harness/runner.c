@@ -185,10 +185,8 @@ static int look(kvc_runner *runner, size_t sequence, int step, const kvc_observa
     }
     if (runner->evaluating < 0) {
         const kvc_expectation *expectation = kvc_judge_expectation(runner->judge);
-        int code = kvc_situation_code(&expectation->situation);
         shared->ops++;
-        shared->coverage.judged[op->kind][code]++;
-        shared->coverage.refused[op->kind][code] += observation->outcome != 0;
+        kvc_coverage_judged(&shared->coverage, op->kind, kvc_situation_code(&expectation->situation), observation->outcome);
     }
     if (result < 0) {
         runner->out_of_memory = 1;

@@ -61,7 +61,7 @@ int kvc_seen_in(const kvc_tensor *mask, int64_t row, int64_t query, int64_t cell
     int64_t value = 0;
     int64_t at = (row * mask->shape[1] + query) * mask->shape[2] + cell;
 
-    (void)kvc_value_load(KVC_INT64, (const uint8_t *)mask->data + (size_t)at * sizeof value, &value);
+    (void)kvc_value_load(KVC_INT64, (const uint8_t *)mask->data + kvc_tensor_element(mask, at), &value);
     return value != 0;
 }
 

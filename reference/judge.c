@@ -680,24 +680,19 @@ static int input_is_whole(kvc_judge *judge, int slot, const kvc_tensor *tensor)
     return kvc_check_tensor(judge->expected, model, slot, &extent, tensor) == KVC_AS_EXPECTED;
 }
 
-/* Whether the elements, of `size` bytes in all, fill a piece of memory from `data` on, in whatever order. */
+/* Whether the elements, of `size` bytes in all, reach over no more memory than that from `data` on: they lie in it in whatever order. */
 static int fills_memory(const kvc_tensor *tensor, size_t size)
 {
-    int64_t filled = (int64_t)kvc_dtype_size((kvc_dtype)tensor->dtype);
+    int64_t reach = (int64_t)kvc_dtype_size((kvc_dtype)tensor->dtype);
 
     if (!kvc_tensor_is_strided(tensor) || size == 0)
         return 1;
-    for (int round = 0; round < tensor->dims && filled < (int64_t)size; round++) {
-        int64_t next = 0;
-        for (int axis = 0; axis < tensor->dims; axis++) {
-            if (tensor->shape[axis] > 1 && tensor->stride[axis] == filled)
-                next = filled * tensor->shape[axis];
-        }
-        if (next == 0)
+    for (int axis = 0; axis < tensor->dims; axis++) {
+        if (tensor->stride[axis] < 1)
             return 0;
-        filled = next;
+        reach += (tensor->shape[axis] - 1) * tensor->stride[axis];
     }
-    return filled == (int64_t)size;
+    return reach == (int64_t)size;
 }
 
 /* Remembers a tensor as it is now. */
