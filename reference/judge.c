@@ -442,11 +442,11 @@ static void check_rows_state(kvc_judge *judge, const kvc_observation *observatio
     }
     for (int at = 0; at < model->plan->slots; at++) {
         const kvc_slot *slot = &model->plan->slot[at];
-        kvc_deviation deviation = kvc_rows_check_stored(judge->expected->encoder, model, at, judge->seen[at].stored, &row);
+        kvc_deviation deviation = kvc_rows_check_stored(judge->expected->encoder, model, at, judge->seen[at].tensor[STORED], &row);
         if (deviation != KVC_AS_EXPECTED)
             note(failure, found, slot->view->law, KVC_PLACE_STORED, at, slot->layer, deviation);
         else if (slot->view->law == KVC_KEYS &&
-                 (deviation = kvc_rows_check_padding(model, at, judge->seen[at].stored, judge->row_padding[slot->layer],
+                 (deviation = kvc_rows_check_padding(model, at, judge->seen[at].tensor[STORED], judge->row_padding[slot->layer],
                                                      &row)) != KVC_AS_EXPECTED)
             note(failure, found, KVC_LENGTH, KVC_PLACE_LENGTH, at, slot->layer, deviation);
     }
@@ -462,14 +462,14 @@ static void check_rows_returned(kvc_judge *judge, kvc_failure *failure, int *fou
         const kvc_slot *slot = &model->plan->slot[at];
         kvc_row_query query;
         int keys = slot->view->law == KVC_MASK ? kvc_seen_keys(model->plan, at) : -1;
-        kvc_deviation deviation = kvc_rows_check_returned(judge->expected->encoder, model, at, judge->seen[at].returned, &row);
+        kvc_deviation deviation = kvc_rows_check_returned(judge->expected->encoder, model, at, judge->seen[at].tensor[RETURNED], &row);
         if (deviation != KVC_AS_EXPECTED)
             note(failure, found, KVC_RETURN, KVC_PLACE_RETURNED, at, slot->layer, deviation);
         /* Where the keys are wrong, so is what the mask lets be seen of them. */
-        if (keys < 0 || kvc_rows_check_returned(judge->expected->encoder, model, keys, judge->seen[keys].returned, &row) !=
+        if (keys < 0 || kvc_rows_check_returned(judge->expected->encoder, model, keys, judge->seen[keys].tensor[RETURNED], &row) !=
                             KVC_AS_EXPECTED)
             continue;
-        deviation = kvc_rows_check_mask(judge->expected->encoder, model, at, judge->seen[keys].returned, judge->seen[at].returned,
+        deviation = kvc_rows_check_mask(judge->expected->encoder, model, at, judge->seen[keys].tensor[RETURNED], judge->seen[at].tensor[RETURNED],
                                         &query);
         if (deviation != KVC_AS_EXPECTED)
             note(failure, found, KVC_MASK, KVC_PLACE_SEEN, at, slot->layer, deviation);
@@ -482,7 +482,7 @@ static int an_idle_row_is_wrong(kvc_judge *judge, const kvc_op *op)
     int32_t row;
 
     for (int at = 0; op->kind == KVC_APPEND_ROWS && at < judge->model.plan->slots; at++) {
-        if (kvc_rows_check_stored(judge->expected->encoder, &judge->model, at, judge->seen[at].stored, &row) != KVC_AS_EXPECTED &&
+        if (kvc_rows_check_stored(judge->expected->encoder, &judge->model, at, judge->seen[at].tensor[STORED], &row) != KVC_AS_EXPECTED &&
             op->rows[row] == 0)
             return 1;
     }
