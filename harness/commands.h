@@ -24,6 +24,7 @@ int kvc_command_run(const kvc_session *session);
 int kvc_command_gate(const kvc_session *session);
 int kvc_command_baseline(const kvc_session *session);
 int kvc_command_bisect(const kvc_session *session);
+int kvc_command_keep(const kvc_session *session);
 int kvc_command_matrix(const kvc_session *session);
 int kvc_command_replay(const kvc_session *session);
 int kvc_command_report(const kvc_session *session);

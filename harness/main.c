@@ -62,6 +62,8 @@ static int run_verb(const kvc_options *options, int argc, char **argv)
         return kvc_command_report(&session);
     if (options->verb == KVC_VERB_DIFF)
         return kvc_command_diff(&session);
+    if (options->verb == KVC_VERB_KEEP)
+        return kvc_command_keep(&session);
     if (!kvc_data_find(data, sizeof data, &error)) {
         kvc_complain(error.text);
         return KVC_EXIT_USAGE;
@@ -100,6 +102,7 @@ static int run_verb(const kvc_options *options, int argc, char **argv)
         break;
     case KVC_VERB_REPORT:
     case KVC_VERB_DIFF:
+    case KVC_VERB_KEEP:
     case KVC_VERB_HELP:
     case KVC_VERB_VERSION:
     default:

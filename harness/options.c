@@ -26,6 +26,8 @@ static const char help_text[] =
     "                                                accept what is new, drop what is fixed\n"
     "       kvconform bisect CASE.json --versions FIRST..LAST [--git DIR]\n"
     "                                                find the release, or the commit, that changed what a case shows\n"
+    "       kvconform keep RESULT.json -o DIR [--id PATTERN]\n"
+    "                                                keep the cases of findings as regression tests for replay\n"
     "       kvconform smoke TARGET                   judge an adapter before its subject\n"
     "       kvconform list targets|variants|laws|contracts|faults\n"
     "       kvconform --help | --version\n"
@@ -49,6 +51,7 @@ static const char help_text[] =
     "                          minimal cases with their scripts\n"
     "  -o DIR                  matrix, report: the same of all results together, with merged.json\n"
     "  --json FILE             write the result, - for standard output\n"
+    "  --id PATTERN            keep: only findings with such an id\n"
     "  --baseline FILE         gate, baseline: the accepted findings\n"
     "  --cases DIR             gate, baseline: cases that are tried first\n"
     "  --explore               gate: the sequences of another day; what is new is told and decides nothing\n"
@@ -89,6 +92,7 @@ static const char help_text[] =
     "  kvconform baseline update transformers --baseline known.json --add --reason 'reported upstream'\n"
     "  kvconform gate transformers --baseline known.json\n"
     "  kvconform bisect out/cases/CLAMP-c918cc39.json --versions 5.12.1..5.24.0\n"
+    "  kvconform keep out/result.json -o cases --id 'CLAMP-*'\n"
     "  kvconform run plugin:./my_cache.so\n"
     "  kvconform run exec:./my_adapter --variant 'MyCache*'\n"
     "\n"
@@ -207,6 +211,8 @@ static int set_option(const char *name, const char *value, kvc_options *options,
         options->address = value;
     else if (strcmp(name, "--expires") == 0)
         return read_day(value, options, error);
+    else if (strcmp(name, "--id") == 0)
+        options->id = value;
     else if (strcmp(name, "--git") == 0)
         options->git = value;
     else if (strcmp(name, "--markdown") == 0)
@@ -231,7 +237,7 @@ static int read_verb(const char *word, kvc_options *options, kvc_error *error)
     static const struct {
         const char *word;
         kvc_verb verb;
-    } verbs[] = {{"run", KVC_VERB_RUN},       {"matrix", KVC_VERB_MATRIX}, {"replay", KVC_VERB_REPLAY}, {"report", KVC_VERB_REPORT}, {"diff", KVC_VERB_DIFF}, {"gate", KVC_VERB_GATE}, {"baseline", KVC_VERB_BASELINE}, {"bisect", KVC_VERB_BISECT}, {"smoke", KVC_VERB_SMOKE},
+    } verbs[] = {{"run", KVC_VERB_RUN},       {"matrix", KVC_VERB_MATRIX}, {"replay", KVC_VERB_REPLAY}, {"report", KVC_VERB_REPORT}, {"diff", KVC_VERB_DIFF}, {"gate", KVC_VERB_GATE}, {"baseline", KVC_VERB_BASELINE}, {"bisect", KVC_VERB_BISECT}, {"keep", KVC_VERB_KEEP}, {"smoke", KVC_VERB_SMOKE},
                  {"list", KVC_VERB_LIST},     {"help", KVC_VERB_HELP},     {"--help", KVC_VERB_HELP},
                  {"-h", KVC_VERB_HELP},       {"--version", KVC_VERB_VERSION}};
 
@@ -241,7 +247,7 @@ static int read_verb(const char *word, kvc_options *options, kvc_error *error)
             return 1;
         }
     }
-    kvc_error_set(error, "\"%.60s\": expected run, matrix, replay, report, diff, gate, baseline, bisect, smoke or list; kvconform --help has examples", word);
+    kvc_error_set(error, "\"%.60s\": expected run, matrix, replay, report, diff, gate, baseline, bisect, keep, smoke or list; kvconform --help has examples", word);
     return 0;
 }
 
@@ -345,6 +351,12 @@ static int check_words(const kvc_options *options, kvc_error *error)
         else
             return 1;
         return 0;
+    case KVC_VERB_KEEP:
+        if (options->words != 1)
+            kvc_error_set(error, "keep: expected one result, such as the result.json that kvconform run --report writes");
+        else if (options->report == NULL)
+            kvc_error_set(error, "keep: expected -o DIR, the folder to write to");
+        return options->words == 1 && options->report != NULL;
     case KVC_VERB_BASELINE:
         return check_baseline(options, error);
     case KVC_VERB_DIFF:
@@ -394,7 +406,7 @@ int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *er
     options->sequences = KVC_BUDGET_STANDARD;
     options->jobs = processors < 1 ? 1 : processors > JOBS_STANDARD_MAX ? JOBS_STANDARD_MAX : (int)processors;
     if (argc < 2) {
-        kvc_error_set(error, "expected run, matrix, replay, report, diff, gate, baseline, bisect, smoke or list; kvconform --help has examples");
+        kvc_error_set(error, "expected run, matrix, replay, report, diff, gate, baseline, bisect, keep, smoke or list; kvconform --help has examples");
         return 0;
     }
     options->word = calloc((size_t)argc, sizeof *options->word);

@@ -20,7 +20,7 @@ enum {
 
 enum { KVC_BUDGET_STANDARD = 10000, KVC_SEED_STANDARD = 1 };
 
-typedef enum kvc_verb { KVC_VERB_RUN = 0, KVC_VERB_MATRIX, KVC_VERB_REPLAY, KVC_VERB_REPORT, KVC_VERB_DIFF, KVC_VERB_GATE, KVC_VERB_BASELINE, KVC_VERB_BISECT, KVC_VERB_SMOKE, KVC_VERB_LIST, KVC_VERB_HELP, KVC_VERB_VERSION } kvc_verb;
+typedef enum kvc_verb { KVC_VERB_RUN = 0, KVC_VERB_MATRIX, KVC_VERB_REPLAY, KVC_VERB_REPORT, KVC_VERB_DIFF, KVC_VERB_GATE, KVC_VERB_BASELINE, KVC_VERB_BISECT, KVC_VERB_KEEP, KVC_VERB_SMOKE, KVC_VERB_LIST, KVC_VERB_HELP, KVC_VERB_VERSION } kvc_verb;
 
 /* Points into argv; owns only the list of words. */
 typedef struct kvc_options {
@@ -35,6 +35,7 @@ typedef struct kvc_options {
     const char *json;    /* file or "-" */
     const char *baseline; /* gate, baseline: file */
     const char *cases;    /* gate, baseline: folder of cases that are tried first */
+    const char *id;       /* keep: pattern */
     const char *git;      /* bisect: a checkout */
     const char *reason;   /* baseline: why findings are accepted */
     const char *address;
