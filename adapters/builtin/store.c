@@ -81,6 +81,7 @@ int kvc_store_renew(kvc_store *store) {
 
 int kvc_store_duplicate(kvc_store *out, const kvc_store *from) {
     size_t size = lanes(from) * (size_t)from->capacity * from->cell;
+    size_t used = from->pinned ? size : (size_t)(from->start + from->count) * kvc_store_stripe(from);
     return_borrowed(out);
     kvc_store before = *out;
     *out = *from;
@@ -97,7 +98,7 @@ int kvc_store_duplicate(kvc_store *out, const kvc_store *from) {
     if (enough(&out->data, &out->data_room, size) == NULL) {
         return -1;
     }
-    memcpy(out->data, from->data, size);
+    memcpy(out->data, from->data, used);
     return 0;
 }
 
