@@ -5,6 +5,7 @@
 
 #include "harness/case_files.h"
 #include "harness/replay.h"
+#include "reports/result.h"
 
 /* One case on one target. */
 typedef struct replay {
@@ -16,6 +17,8 @@ typedef struct replay {
 typedef struct replaying {
     const kvc_session *session;
     kvc_replayer *replayer;
+    FILE *out;       /* where it is told */
+    cJSON *document; /* what --json writes, or NULL */
     int findings; /* cases that say nothing of what they must show, and break a law */
     int as_expected;
     int unexpected;
@@ -33,11 +36,11 @@ static int start(replaying *self, const char *text)
     return status;
 }
 
-static void print_state(const char *what, const cJSON *state)
+static void print_state(FILE *out, const char *what, const cJSON *state)
 {
     char *text = cJSON_PrintUnformatted(state);
 
-    (void)printf("  %s %s\n", what, text != NULL ? text : "?");
+    (void)fprintf(out, "  %s %s\n", what, text != NULL ? text : "?");
     cJSON_free(text);
 }
 
@@ -59,11 +62,11 @@ static const char *judge(replaying *self, const replay *one, const char *version
 }
 
 /* Says what must have come of the case when something else did. */
-static void print_expectation(const replay *one, const char *version)
+static void print_expectation(const replaying *self, const replay *one, const char *version)
 {
     const kvc_case_expect *expect = kvc_case_expected(one->item, version);
 
-    (void)printf("  the case must show: %s\n", kvc_case_outcome_text(expect->outcome, expect->law));
+    (void)fprintf(self->out, "  the case must show: %s\n", kvc_case_outcome_text(expect->outcome, expect->law));
 }
 
 /* Says what came of the case. */
@@ -74,21 +77,51 @@ static void print_verdict(replaying *self, const replay *one, const kvc_replayed
     const char *words = judge(self, one, replayed->version, replayed->outcome, replayed->law);
 
     if (replayed->outcome == KVC_CASE_ABSENT || replayed->outcome == KVC_CASE_IMPOSSIBLE) {
-        (void)printf("%s: %s: %s%s\n", one->path, kvc_case_outcome_text(replayed->outcome, KVC_ALIVE), replayed->why.text, words);
+        (void)fprintf(self->out, "%s: %s: %s%s\n", one->path, kvc_case_outcome_text(replayed->outcome, KVC_ALIVE), replayed->why.text, words);
     } else if (replayed->outcome == KVC_CASE_CONFORMS) {
-        (void)printf("%s: conforms on %s %s%s\n", one->path, replayed->subject, replayed->version, words);
+        (void)fprintf(self->out, "%s: conforms on %s %s%s\n", one->path, replayed->subject, replayed->version, words);
     } else {
-        (void)printf("%s: breaks %s on %s %s%s\n", one->path, kvc_law_name(replayed->law), replayed->subject,
+        (void)fprintf(self->out, "%s: breaks %s on %s %s%s\n", one->path, kvc_law_name(replayed->law), replayed->subject,
                      replayed->version, words);
         /* What is known needs one line. */
         if (strcmp(words, ", as expected") != 0) {
-            (void)printf("  %s\n", cJSON_IsString(title) ? title->valuestring : "?");
-            print_state("expected", cJSON_GetObjectItemCaseSensitive(replayed->detail, "expected"));
-            print_state("observed", cJSON_GetObjectItemCaseSensitive(replayed->detail, "observed"));
+            (void)fprintf(self->out, "  %s\n", cJSON_IsString(title) ? title->valuestring : "?");
+            print_state(self->out, "expected", cJSON_GetObjectItemCaseSensitive(replayed->detail, "expected"));
+            print_state(self->out, "observed", cJSON_GetObjectItemCaseSensitive(replayed->detail, "observed"));
         }
     }
     if (self->unexpected != unexpected)
-        print_expectation(one, replayed->version);
+        print_expectation(self, one, replayed->version);
+}
+
+/* What --json holds of one replay. `told` is why it could not be run, or "". */
+static void write_down(replaying *self, const replay *one, const kvc_replayed *replayed, const char *told)
+{
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(self->document, "replays");
+    cJSON *entry = list != NULL ? cJSON_CreateObject() : NULL;
+    const kvc_case_expect *expect = told[0] == '\0' ? kvc_case_expected(one->item, replayed->version) : NULL;
+
+    if (entry == NULL)
+        return;
+    cJSON_AddStringToObject(entry, "file", one->path);
+    cJSON_AddStringToObject(entry, "subject", one->item->subject);
+    cJSON_AddStringToObject(entry, "variant", one->item->variant);
+    if (told[0] != '\0') {
+        cJSON_AddStringToObject(entry, "outcome", "not run");
+        cJSON_AddStringToObject(entry, "reason", told);
+    } else {
+        cJSON_AddStringToObject(entry, "version", replayed->version);
+        cJSON_AddStringToObject(entry, "outcome", kvc_case_outcome_text(replayed->outcome, replayed->law));
+        if (replayed->outcome == KVC_CASE_BREAKS) {
+            cJSON_AddStringToObject(entry, "id", replayed->id);
+            cJSON_AddItemToObject(entry, "detail", cJSON_Duplicate(replayed->detail, 1));
+        } else if (replayed->why.text[0] != '\0') {
+            cJSON_AddStringToObject(entry, "reason", replayed->why.text);
+        }
+        if (expect != NULL)
+            cJSON_AddStringToObject(entry, "expected", kvc_case_outcome_text(expect->outcome, expect->law));
+    }
+    cJSON_AddItemToArray(list, entry);
 }
 
 static int run_case(replaying *self, const replay *one)
@@ -106,9 +139,11 @@ static int run_case(replaying *self, const replay *one)
     }
     if (status == 0) {
         print_verdict(self, one, &replayed);
+        write_down(self, one, &replayed, "");
     } else {
         kvc_error_set(&told, "%s: %s", one->path, error.text);
         kvc_complain(told.text);
+        write_down(self, one, &replayed, error.text[0] != '\0' ? error.text : "not run");
     }
     kvc_replayed_clear(&replayed);
     return status;
@@ -204,12 +239,26 @@ static int replay_all(replaying *self, const workload *work)
         int result = start(self, self->session->options->target != NULL ? self->session->options->target : one->target);
         if (result == 0)
             result = run_case(self, one);
+        else
+            write_down(self, one, NULL, "its subject could not be started");
         self->not_run += result != 0;
         if (status == 0 || result == KVC_EXIT_USAGE)
             status = result != 0 ? result : status;
-        (void)fflush(stdout);
+        (void)fflush(self->out);
     }
     return status;
+}
+
+/* Writes what --json asks for, if it does. Returns 0 with the complaint written. */
+static int write_document(const replaying *self)
+{
+    char error[640] = "";
+
+    if (self->document == NULL ||
+        kvc_result_write_file(self->session->options->json, self->document, error, sizeof error) == 0)
+        return 1;
+    kvc_complain(error);
+    return 0;
 }
 
 /* The target of the command line is started first: it may bring the specs that its cases are read by. */
@@ -220,7 +269,8 @@ static int start_given(replaying *self)
 
 int kvc_command_replay(const kvc_session *session)
 {
-    replaying self = {.session = session};
+    int to_output = session->options->json != NULL && strcmp(session->options->json, "-") == 0;
+    replaying self = {.session = session, .out = to_output ? stderr : stdout};
     workload work = {.replay = NULL};
     int status = KVC_EXIT_INTERNAL;
 
@@ -233,15 +283,23 @@ int kvc_command_replay(const kvc_session *session)
         return KVC_EXIT_USAGE;
     }
     self.replayer = kvc_replayer_open(session);
+    if (session->options->json != NULL) {
+        self.document = cJSON_CreateObject();
+        cJSON_AddStringToObject(self.document, "schema", "kvconform-replay/1");
+        cJSON_AddArrayToObject(self.document, "replays");
+    }
     if (self.replayer == NULL) {
         kvc_complain("not enough memory");
     } else if ((status = start_given(&self)) == 0 && (status = prepare(session, &work)) != KVC_EXIT_INTERNAL) {
         int ran = replay_all(&self, &work);
         status = status != 0 ? status : ran;
         if (self.as_expected + self.unexpected > 0 && !session->options->quiet)
-            (void)printf("%d as expected, %d not as expected%s\n", self.as_expected, self.unexpected,
+            (void)fprintf(self.out, "%d as expected, %d not as expected%s\n", self.as_expected, self.unexpected,
                          self.not_run > 0 ? ", some not run" : "");
+        if (!write_document(&self))
+            status = KVC_EXIT_INTERNAL;
     }
+    cJSON_Delete(self.document);
     kvc_replayer_close(self.replayer);
     free(work.item);
     free(work.replay);

@@ -324,9 +324,9 @@ static int check_words(const kvc_options *options, kvc_error *error)
     case KVC_VERB_REPLAY:
         if (options->words == 0)
             kvc_error_set(error, "replay: expected case files, such as those a report has in its cases/ folder");
-        else if (options->json != NULL || options->report != NULL)
-            kvc_error_set(error, "replay: writes no files; leave out --json and --report");
-        return options->words > 0 && options->json == NULL && options->report == NULL;
+        else if (options->report != NULL)
+            kvc_error_set(error, "replay: writes no report; leave out --report");
+        return options->words > 0 && options->report == NULL;
     case KVC_VERB_REPORT:
         if (options->words == 0)
             kvc_error_set(error, "report: expected results, such as the result.json that kvconform run --report writes");

@@ -5,6 +5,11 @@ kvconform run builtin:full+zero_empties builtin:full+crop_takes_oldest builtin:f
 try kvconform keep result.json -o cases | masked
 cat cases/full+zero_empties-*.json
 try kvconform replay cases | masked
+kvconform replay cases --json - --quiet 2>/dev/null >replay.json
+try python3 -B "$KVC_TOP/tests/command_line/json_schema.py" "$KVC_TOP/reports/schemas/kvconform-replay-1.schema.json" replay.json
+python3 -c 'import json
+for one in json.load(open("replay.json"))["replays"]: print(one["variant"], one["outcome"], one["expected"], one["detail"]["title"])'
+kvconform replay cases --target builtin --json nowhere/replay.json 2>&1 >/dev/null || echo "exit $?"
 try kvconform keep result.json -o cases | masked
 try kvconform keep result.json -o others --id 'ZERO-*' --address https://example.org/1 --quiet
 grep -h '"source"' others/*.json
