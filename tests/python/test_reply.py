@@ -53,7 +53,7 @@ class Memory:
         self.buffer.raw = other.buffer.raw[:: other.steps]
 
 
-def step(watch: Watch, reply: Reply) -> tuple[list[str], list[bytes]]:
+def step(watch: Watch, reply: Reply[Table]) -> tuple[list[str], list[bytes]]:
     """Entries and raw data of one step that shows nothing else."""
     reply.raw.clear()
     return watch.entries(0, {}), list(reply.raw)
