@@ -10,6 +10,7 @@ static int list_targets(void)
     (void)printf("builtin        the caches that come with kvconform\n"
                  "transformers   Hugging Face transformers; transformers@VERSION gets an environment of its own\n"
                  "mlx-lm         the caches of mlx-lm, likewise\n"
+                 "llama.cpp      the memory of llama.cpp, compiled once\n"
                  "plugin:PATH    a C or C++ cache in a shared object\n"
                  "exec:COMMAND   any program that speaks the adapter protocol\n");
     return KVC_EXIT_CONFORMS;

@@ -23,6 +23,14 @@ static void add_law(kvc_finding *finding, kvc_law law)
     }
 }
 
+/* Whether an op is about other sequences than those that the op which fails is about. */
+static int is_about_others(const kvc_finding *finding, int at)
+{
+    unsigned targets = kvc_op_targets(&finding->sequence.op[at]);
+
+    return targets != 0 && (targets & kvc_op_targets(&finding->sequence.op[finding->failure.step])) == 0;
+}
+
 /* What the minimal case shows: whatever it still contains is needed for the fault. */
 static void add_laws_of_case(kvc_finding *finding)
 {
@@ -45,8 +53,7 @@ static void add_laws_of_case(kvc_finding *finding)
         /* What comes of a decode is wrong by what was done before it. */
         if (several && finding->sequence.op[at].kind == KVC_SEQ_RESTORE)
             add_law(finding, KVC_SAVE);
-        if (several && (finding->sequence.op[at].kind == KVC_SEQ_CP ||
-                        (kvc_op_targets(&finding->sequence.op[at]) & kvc_op_targets(&finding->sequence.op[finding->failure.step])) == 0))
+        if (several && (finding->sequence.op[at].kind == KVC_SEQ_CP || is_about_others(finding, at)))
             add_law(finding, KVC_ISOLATION);
     }
     if (crop_before && finding->failure.op == KVC_APPEND)

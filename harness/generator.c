@@ -494,7 +494,7 @@ static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclu
     }
     /* Nothing can be restored that was not saved. */
     if ((kinds & 1u << KVC_SEQ_RESTORE) != 0)
-        kinds |= 1u << KVC_SAVE;
+        kinds |= 1u << KVC_SEQ_SAVE;
     /* Without a prefetch an offload is the end of appending. */
     if ((kinds & 1u << KVC_OFFLOAD) != 0)
         kinds |= 1u << KVC_PREFETCH;
@@ -503,7 +503,8 @@ static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclu
     for (int at = 0; at < length; at++) {
         for (int attempt = 0; attempt < TRIES; attempt++) {
             kvc_op op;
-            int taken = random_op(generator, kinds, sum, &random, &op)
+            int taken = (sequences && kvc_sequences_follow(&generator->model, out->count > 0 ? &out->op[out->count - 1] : NULL, kinds, &random, &op)) ||
+                                random_op(generator, kinds, sum, &random, &op)
                             ? take(generator, &op, exclusions, careful, out, coverage)
                             : 0;
             if (taken < 0)
@@ -511,6 +512,11 @@ static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclu
             if (taken > 0)
                 break;
         }
+    }
+    /* What an op left shows in what is decoded behind it. */
+    if (sequences && out->count > 0 && out->op[out->count - 1].kind != KVC_DECODE) {
+        kvc_op op = kvc_sequences_last(&out->op[out->count - 1]);
+        return take(generator, &op, exclusions, careful, out, coverage) >= 0;
     }
     return 1;
 }

@@ -37,6 +37,8 @@ static const char help_text[] =
     "  transformers[@VERSION][:VARIANT]   Hugging Face transformers; without @VERSION what python3 (or --python) has, else\n"
     "                                     5.24.0. A version gets an environment of its own, made once and kept\n"
     "  mlx-lm[@VERSION][:VARIANT]         mlx-lm on the processor, in the same way; newest known 0.32.2\n"
+    "  llama.cpp[@VERSION][:KIND]         the memory of llama.cpp, compiled once from the source of llama-cpp-python, newest known\n"
+    "                                     0.3.36, or the copy in $KVCONFORM_LLAMA\n"
     "  plugin:PATH[:VARIANT]              a C or C++ cache in a shared object: plugin:./my_cache.so\n"
     "  exec:COMMAND                       any program that speaks the adapter protocol; see --variant\n"
     "VARIANT may be a pattern: 'transformers@5.24.0:*SlidingWindow*'\n"

@@ -300,3 +300,50 @@ void kvc_sequences_random_op(const kvc_model *model, kvc_random *random, kvc_op 
         return;
     }
 }
+
+static int follow_with(kvc_op *op, kvc_op_kind kind, int32_t sequence, int32_t n)
+{
+    op->kind = (uint8_t)kind;
+    op->n = n;
+    if (kind == KVC_DECODE)
+        op->rows[op->count++] = (uint8_t)sequence;
+    else
+        op->sequence = sequence;
+    return 1;
+}
+
+int kvc_sequences_follow(const kvc_model *model, const kvc_op *last, unsigned kinds, kvc_random *random, kvc_op *op)
+{
+    int saves = (kinds & 1u << KVC_SEQ_SAVE) != 0;
+    int restores = (kinds & 1u << KVC_SEQ_RESTORE) != 0;
+
+    memset(op, 0, sizeof *op);
+    if (last == NULL)
+        return !kvc_random_one_in(random, 8) && follow_with(op, KVC_DECODE, 0, random_count(model, random));
+    switch ((kvc_op_kind)last->kind) {
+    case KVC_SEQ_SAVE:
+        return restores && kvc_random_one_in(random, 2) &&
+               follow_with(op, KVC_SEQ_RESTORE, (int32_t)kvc_random_below(random, (uint32_t)model->rows),
+                           kvc_random_one_in(random, 4) ? kvc_random_between(random, 1, KVC_DAMAGES) : 0);
+    case KVC_SEQ_CP:
+        if (restores && model->sequences->has_saved && kvc_random_one_in(random, 4))
+            return follow_with(op, KVC_SEQ_RESTORE, last->other, 0);
+        return saves && kvc_random_one_in(random, 3) && follow_with(op, KVC_SEQ_SAVE, last->other, 0);
+    case KVC_SEQ_ADD:
+    case KVC_SEQ_DIV:
+        return saves && kvc_random_one_in(random, 3) && follow_with(op, KVC_SEQ_SAVE, last->sequence, 0);
+    case KVC_SEQ_RM:
+    case KVC_SEQ_RESTORE:
+        return last->sequence >= 0 && kvc_random_one_in(random, 3) &&
+               follow_with(op, KVC_DECODE, last->sequence, kvc_random_between(random, 1, 3));
+    default:
+        return 0;
+    }
+}
+
+kvc_op kvc_sequences_last(const kvc_op *op)
+{
+    int32_t sequence = op->kind == KVC_SEQ_CP ? op->other : op->sequence < 0 ? 0 : op->sequence;
+
+    return (kvc_op){.kind = KVC_DECODE, .count = 1, .rows = {(uint8_t)sequence}, .n = 1};
+}

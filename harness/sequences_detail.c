@@ -71,6 +71,36 @@ static void add_sequences(const kvc_model *model, const kvc_observation *observa
     }
 }
 
+/*
+ * For each sequence what a fresh cache would have to decode to hold the same, as pieces of [position, first token, tokens]; none where no
+ * fresh cache can tell.
+ */
+static void add_pieces(const kvc_model *model, cJSON *expected)
+{
+    cJSON *all = cJSON_AddArrayToObject(expected, "pieces");
+
+    for (int32_t sequence = 0; sequence < model->rows; sequence++) {
+        const kvc_sequence_log *log = &model->sequences->log[sequence];
+        cJSON *list = cJSON_CreateArray();
+        int32_t start = 0;
+        int good = log->pure && list != NULL;
+        for (int32_t at = 0; good && at < log->count; at++) {
+            const kvc_entry *entry = &log->entry[at];
+            good = at == 0 || entry->position == entry[-1].position + 1;
+            if (good && (at + 1 == log->count || entry[1].chunk != entry->chunk || entry[1].number != entry->number + 1)) {
+                int piece[3] = {log->entry[start].position, log->entry[start].number, at - start + 1};
+                cJSON_AddItemToArray(list, cJSON_CreateIntArray(piece, 3));
+                start = at + 1;
+            }
+        }
+        if (!good) {
+            cJSON_Delete(list);
+            list = cJSON_CreateArray();
+        }
+        cJSON_AddItemToArray(all, list);
+    }
+}
+
 /* The first sequence whose reported positions are wrong, in words. */
 static void say_positions(const kvc_model *model, const kvc_observation *observation, char *out, size_t size)
 {
@@ -197,8 +227,13 @@ void kvc_sequences_detail(const kvc_model *model, const kvc_expectation *expecta
         cJSON_AddStringToObject(observed, "error", "the logits are not those of a fresh context with the same tokens");
     }
     /* Of logits that differ no cell was seen. */
-    if (failure->place != KVC_PLACE_LOGITS)
-        add_sequences(model, observation, expected, observed);
+    add_sequences(model, failure->place != KVC_PLACE_LOGITS ? observation : NULL, expected, observed);
+    if (failure->place == KVC_PLACE_LOGITS) {
+        cJSON_DeleteItemFromObjectCaseSensitive(expected, "tensors");
+        cJSON_DeleteItemFromObjectCaseSensitive(observed, "tensors");
+        cJSON_DeleteItemFromObjectCaseSensitive(observed, "length");
+    }
+    add_pieces(model, expected);
     (void)kvc_op_format(op, what, sizeof what);
     say(model, expectation, observation, failure, predicate, sizeof predicate);
     (void)snprintf(title, size, "%s: %s %s", model->plan->variant, what, predicate);

@@ -14,6 +14,14 @@ kvc_situation kvc_failure_outline(const kvc_failure *failure)
     /* Where its positions begin is no part of what is wrong with a decode that was taken. */
     if (failure->op == KVC_DECODE && failure->law != KVC_REFUSE && failure->law != KVC_ATOMIC)
         out.ask = KVC_ASK_NOTHING;
+    /* What an op does to others does not depend on what the one held that it was about. */
+    if (failure->law == KVC_ISOLATION && failure->op > KVC_DECODE) {
+        out.held = 0;
+        out.ask = KVC_ASK_NOTHING;
+    }
+    /* What is restored does not depend on what was there. */
+    if (failure->op == KVC_SEQ_RESTORE)
+        out.held = 0;
     /* A sequence number that means any is a fault of its own where it is refused. */
     if (out.ask == KVC_ASK_PART_OF_ANY || out.ask == KVC_ASK_ANY)
         out.ask = failure->deviation == KVC_REFUSED ? KVC_ASK_ANY : KVC_ASK_PART;

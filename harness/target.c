@@ -24,6 +24,10 @@ typedef struct python_subject {
     const char *name;   /* also that of its package */
     const char *newest; /* the version that is run when none is there and none is asked for */
 } python_subject;
+/* llama.cpp is driven by a plugin that is compiled against it; its version is that of the package that brings it. */
+static const char llama[] = "llama.cpp";
+static const char newest_llama[] = "0.3.36";
+
 static const python_subject python_subjects[] = {{"transformers", "5.24.0"}, {"mlx-lm", "0.32.2"}};
 
 static const python_subject *find_python_subject(const char *name)
@@ -148,9 +152,9 @@ kvc_target_result kvc_target_parse(const char *text, const kvc_options *options,
             return too_long(options->variant, error);
         return target->is_exec ? split_command(target, text + 5, error) : split_plugin(target, text + 7, error);
     }
-    if (strcmp(target->subject, "builtin") != 0 && find_python_subject(target->subject) == NULL) {
+    if (strcmp(target->subject, "builtin") != 0 && strcmp(target->subject, llama) != 0 && find_python_subject(target->subject) == NULL) {
         kvc_error_set(error, "target \"%.60s\": expected builtin[:VARIANT], transformers[@VERSION][:VARIANT], "
-                             "mlx-lm[@VERSION][:VARIANT], plugin:PATH[:VARIANT] or exec:COMMAND",
+                             "mlx-lm[@VERSION][:VARIANT], llama.cpp[@VERSION][:KIND], plugin:PATH[:VARIANT] or exec:COMMAND",
                       text);
         return KVC_TARGET_BAD;
     }
@@ -350,6 +354,28 @@ static kvc_target_result prepare_python(kvc_target *target, const kvc_options *o
     return KVC_TARGET_READY;
 }
 
+/* The adapter for llama.cpp: compiled when it is not there. */
+static kvc_target_result prepare_llama(kvc_target *target, const kvc_options *options, const char *data, kvc_error *error)
+{
+    kvc_target_result result;
+
+#ifdef KVC_LLAMA_PREFIX
+    if (target->version[0] == '\0' && setenv("KVCONFORM_LLAMA", KVC_LLAMA_PREFIX, 0) != 0) {
+        kvc_error_set(error, "not enough memory");
+        return KVC_TARGET_NOT_RUN;
+    }
+#endif
+    result = find_environment(target, options, data, target->version[0] != '\0' ? target->version : newest_llama, target->words,
+                              sizeof target->words, error);
+    if (result != KVC_TARGET_READY)
+        return result;
+    target->access.library = target->words;
+    target->access.process.command = NULL;
+    target->access.process.timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : PROCESS_TIMEOUT_MS;
+    target->version[0] = '\0'; /* that of llama.cpp itself is in its hello */
+    return KVC_TARGET_READY;
+}
+
 kvc_target_result kvc_target_prepare(kvc_target *target, const kvc_options *options, const char *data,
                                      kvc_error *error)
 {
@@ -370,5 +396,7 @@ kvc_target_result kvc_target_prepare(kvc_target *target, const kvc_options *opti
         target->access.process.timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : PLUGIN_TIMEOUT_MS;
         return KVC_TARGET_READY;
     }
+    if (strcmp(target->subject, llama) == 0)
+        return prepare_llama(target, options, data, error);
     return prepare_python(target, options, data, error);
 }

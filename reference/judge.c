@@ -1087,6 +1087,20 @@ static int judge_done(kvc_judge *judge, const kvc_op *op, const kvc_observation 
     return found;
 }
 
+/*
+ * Where something was put off until the next decode, one that is refused may have done it: only what the model knows must be as it was.
+ */
+static int is_changed_behind(kvc_judge *judge, const kvc_observation *observation)
+{
+    const kvc_op none = {.kind = KVC_SEQ_SAVE};
+    kvc_failure ignored = {0};
+    int found = 0;
+
+    if (kvc_sequences_have_pending(judge->model.sequences))
+        kvc_sequences_look(&judge->model, &none, observation, &ignored, &found);
+    return found;
+}
+
 /* One op on a cache that holds several sequences. */
 static int judge_sequences(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation, uint64_t other,
                            kvc_failure *failure)
@@ -1106,7 +1120,7 @@ static int judge_sequences(kvc_judge *judge, const kvc_op *op, const kvc_observa
         else if (expectation->verdict == KVC_DO)
             note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_REFUSED);
         failure->complaint = found && observation->outcome != 0 ? complaint_of(observation) : 0;
-        if (observation->outcome != 0 && changed)
+        if (observation->outcome != 0 && (changed || is_changed_behind(judge, observation)))
             note(failure, &found, KVC_ATOMIC, KVC_PLACE_OTHER, -1, 0, KVC_CHANGED);
         /* The report shows where the op should have left the cache. */
         return kvc_model_commit(&judge->model, op, expectation, !found || expectation->verdict == KVC_MUST_REFUSE) ? found : -1;

@@ -157,6 +157,9 @@ static void expect_decode(const kvc_model *model, const kvc_op *op, kvc_expectat
         first = (int64_t)last_of(log) + 1 + op->begin;
         out->unspecified |= first < 0 || first + op->n > KVC_TOKENS_MAX;
         /* With cells of its own each sequence has room for so many; otherwise all have it together. */
+        /* Cells of a window are given to newer tokens, but not those that sequences share: a window may be full of them. */
+        if (kvc_plan_remembers(model->plan, KVC_MEMORY_WINDOW) && log->shares != 0)
+            merge(out, KVC_EITHER, rules->rule[KVC_CONTRACT_CELLS]);
         if (has_cells && kvc_plan_is_split(model->plan) && log->count + op->n > capacity)
             merge(out, KVC_MUST_REFUSE, rules->rule[KVC_CONTRACT_CELLS]);
     }
@@ -584,9 +587,9 @@ void kvc_sequences_positions(const kvc_model *model, int sequence, int32_t *most
     *most = last_of(log);
     *least_low = *least_high = log->count > 0 ? log->entry[0].position : -1;
     if (log->count > 0 && kvc_plan_remembers(model->plan, KVC_MEMORY_WINDOW)) {
-        *least_high = log->held > *least_low ? log->held : *least_low;
-        if (*least_high > *most)
-            *least_high = *most;
+        /* The window surely holds what stands from there on; what was removed is not among it. */
+        for (int32_t at = 0; at < log->count && *least_high < log->held; at++)
+            *least_high = log->entry[at].position;
     }
     if (state) {
         /* A recurrent memory is at one position. */

@@ -11,6 +11,11 @@ the line says why. What is going on stands on standard error. An environment tha
 prints the newest patch of each minor release that the package index has, from the oldest that the contracts know, or all
 releases from one to another, as one line.
 
+    python3 kvconform_environment.py llama.cpp 0.3.36 [--cache DIR]
+
+prints the path of the adapter for llama.cpp instead, a plugin: it is compiled against the llama.cpp of that release of
+llama-cpp-python, or against the one in $KVCONFORM_LLAMA (an installed one, or a source tree with a build).
+
 The cache folder is DIR, else $KVCONFORM_CACHE, else $XDG_CACHE_HOME/kvconform, else ~/.cache/kvconform. In it each version
 of a subject has a virtual environment of its own; torch, which is large, lives in one that all share through a .pth file:
 
@@ -20,6 +25,7 @@ of a subject has a virtual environment of its own; torch, which is large, lives 
     environments/mlx-0.32.4/              mlx for processors, and what all versions of mlx-lm import beside it
     environments/mlx-lm-0.32.2/           mlx-lm alone
     environments/llama.cpp-0.3.36/        llama.cpp as this version of llama-cpp-python holds it, compiled from source
+    plugins/llama.cpp-DIGEST.so           the adapter for llama.cpp, compiled against one copy of it
     environments/NAME.lock                held while NAME is made, so that two processes do not collide
 
 Without quantisers an environment still serves all other caches. Why there are none stands in its file `without.json`; they are
@@ -59,6 +65,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
+
+import kvconform_llama
 
 USAGE, NO_VERSION, NO_NETWORK, NO_SPACE, NO_PYTHON, FAILED, INTERRUPTED = 2, 3, 4, 5, 6, 7, 130
 
@@ -180,7 +188,7 @@ def recipe_of(subject: str, version: str) -> Recipe:
 OLDEST_MINOR = {"transformers": (5, 12), "mlx-lm": (0, 28)}
 """Where `all-minor` begins."""
 
-SUBJECTS = tuple(OLDEST_MINOR)
+SUBJECTS = (*OLDEST_MINOR, "llama.cpp")
 
 
 RELEASE = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){2}")
@@ -209,7 +217,7 @@ def span(versions: Sequence[str], first: str, last: str) -> list[str]:
 def released(subject: str, wanted: str, environments: Path) -> list[str]:
     """The versions of `all-minor` or `FIRST..LAST`. Asks the package index. Raises Problem."""
     if subject not in OLDEST_MINOR:
-        raise Problem(USAGE, f"no such subject: {shown(subject)} (known: {', '.join(SUBJECTS)})")
+        raise Problem(USAGE, f"{shown(subject)} has no list of versions (known: {', '.join(OLDEST_MINOR)})")
     shared = mlx_recipe() if subject == "mlx-lm" else torch_recipe()
     python = interpreter(ensure(shared, environments))
     command = [str(python), "-m", "pip", "index", "versions", *pip_arguments(), subject]
@@ -486,7 +494,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         description="Make the Python environment of one version of a subject and print its interpreter.",
         epilog="example: python3 kvconform_environment.py transformers 5.24.0",
     )
-    parser.add_argument("subject", help="transformers, mlx-lm; or tools, page: what the project's own tests need")
+    parser.add_argument("subject", help="transformers, mlx-lm, llama.cpp; or tools, page: what the project's own tests need")
     parser.add_argument("version", nargs="?", help="such as 5.24.0; or all-minor or 5.12.0..5.24.0, to list versions")
     parser.add_argument("--cache", metavar="DIR", help="the cache folder (default: $KVCONFORM_CACHE, ~/.cache/kvconform)")
     given = parser.parse_args(arguments)
@@ -497,8 +505,18 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return given
 
 
+def llama_plugin(recipe: Recipe, environments: Path) -> Path:
+    """The adapter for llama.cpp: of the user's own copy, or of the release that the recipe compiles. Raises Problem or OSError."""
+    own = os.environ.get("KVCONFORM_LLAMA")
+    prefix = Path(own).absolute() if own else site_packages(ensure(recipe, environments))
+    try:
+        return kvconform_llama.build(Path(__file__).resolve().parents[2], prefix, environments.parent / "plugins", call)
+    except kvconform_llama.NotBuilt as reason:
+        raise Problem(FAILED, str(reason)) from reason
+
+
 def answer(given: argparse.Namespace) -> str:
-    """The line that was asked for: an interpreter, or a list of versions. Raises Problem or OSError."""
+    """The line that was asked for: an interpreter, a plugin, or a list of versions. Raises Problem or OSError."""
     listing = given.version is not None and (given.version == "all-minor" or ".." in given.version)
     recipe = OWN[given.subject]() if given.subject in OWN else None
     if recipe is None and not listing:
@@ -509,6 +527,8 @@ def answer(given: argparse.Namespace) -> str:
     environments.mkdir(parents=True, exist_ok=True)
     if recipe is None:
         return " ".join(released(given.subject, given.version, environments))
+    if given.subject == "llama.cpp":
+        return str(llama_plugin(recipe, environments))
     return str(interpreter(ensure(recipe, environments)))
 
 

@@ -16,30 +16,11 @@
 
 #include "blob.h"
 #include "model.h"
+#include "plugin_choice.h"
 #include "script.h"
 
 enum { SEQUENCES_MAX = 4, LOGITS_SHOWN = 16, COLUMNS = 4, MODEL_PATH = 512 };
 enum { DAMAGE_EMPTY = 1, DAMAGE_HEAD, DAMAGE_HALF, DAMAGE_BYTE, DAMAGE_MAGIC, DAMAGE_CELLS, DAMAGE_LAYERS, DAMAGE_TYPE };
-
-/* What a variant is made of. */
-typedef struct kind {
-    const char *name;
-    kvc_model_kind model;
-    kvc_memory_shape shape;
-    int full_size; /* the window's cache is as large as the other */
-    int tokens;    /* 1: cells of attention say which token they hold, 2: those of the window do */
-} kind;
-
-static const kind kinds[] = {
-    {"full", KVC_MODEL_FULL, {1, 0, 0}, 0, 1},
-    {"window", KVC_MODEL_WINDOW, {1, 1, 0}, 0, 2},
-    {"window_full_size", KVC_MODEL_WINDOW, {1, 1, 0}, 1, 2},
-    {"recurrent", KVC_MODEL_RECURRENT, {0, 0, 2}, 0, 0},
-    {"hybrid", KVC_MODEL_HYBRID, {1, 0, 2}, 0, 1},
-    {"hybrid_snapshots", KVC_MODEL_HYBRID, {1, 0, 2}, 0, 1},
-    {"hybrid_window", KVC_MODEL_HYBRID_WINDOW, {1, 1, 2}, 0, 2},
-};
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 /* Which token a cell's values are of. */
 typedef struct word {
@@ -56,10 +37,9 @@ typedef struct shown {
 } shown;
 
 struct kvc_cache {
-    const kind *kind;
-    kvc_model_kind model_kind;
+    const char *variant;
+    kvc_llama_choice choice;
     kvc_params params;
-    int unified;
     enum ggml_type type;
     kvc_blob_numbers numbers; /* of this type */
     struct llama_model *model;
@@ -114,7 +94,7 @@ static struct llama_context *make_context(const kvc_cache *cache)
     uint32_t capacity = (uint32_t)wanted->capacity;
 
     params.n_seq_max = (uint32_t)wanted->sequences;
-    params.n_ctx = cache->unified ? capacity : capacity * params.n_seq_max;
+    params.n_ctx = cache->choice.unified ? capacity : capacity * params.n_seq_max;
     params.n_batch = capacity;
     params.n_ubatch = (uint32_t)wanted->step;
     params.n_rs_seq = (uint32_t)wanted->snapshots;
@@ -122,8 +102,8 @@ static struct llama_context *make_context(const kvc_cache *cache)
     params.type_k = params.type_v = cache->type;
     /* Quantised values need flash attention, which rounds more than the rest does. */
     params.flash_attn_type = ggml_is_quantized(cache->type) ? LLAMA_FLASH_ATTN_TYPE_ENABLED : LLAMA_FLASH_ATTN_TYPE_DISABLED;
-    params.kv_unified = cache->unified != 0;
-    params.swa_full = cache->kind->full_size != 0;
+    params.kv_unified = cache->choice.unified != 0;
+    params.swa_full = cache->choice.full_size != 0;
     params.offload_kqv = false;
     params.no_perf = true;
     return llama_init_from_model(cache->model, params);
@@ -142,7 +122,7 @@ static int read_sequence(kvc_cache *cache, llama_seq_id sequence)
         cache->room = size;
     }
     return size > 0 && llama_state_seq_get_data(cache->context, cache->bytes, size, sequence) == size &&
-           kvc_blob_read(cache->bytes, size, &cache->kind->shape, cache->numbers, KVC_MODEL_WIDTH, &cache->blob);
+           kvc_blob_read(cache->bytes, size, &cache->choice.shape, cache->numbers, KVC_MODEL_WIDTH, &cache->blob);
 }
 
 static int by_values(const void *a, const void *b)
@@ -215,8 +195,8 @@ static int learn_words(kvc_cache *cache)
     llama_memory_t memory = llama_get_memory(cache->context);
     kvc_op op = {.kind = KVC_DECODE, .count = 1, .n = 1};
 
-    for (int32_t token = 0; cache->kind->tokens != 0 && token < KVC_MODEL_VOCABULARY; token++) {
-        const kvc_cells *cells = cache->kind->tokens == 1 ? &cache->blob.attention : &cache->blob.window;
+    for (int32_t token = 0; cache->choice.tokens != 0 && token < KVC_MODEL_VOCABULARY; token++) {
+        const kvc_cells *cells = cache->choice.tokens == 1 ? &cache->blob.attention : &cache->blob.window;
         llama_memory_clear(memory, false);
         if (decode(cache, &op, &token) != 0 || !read_sequence(cache, 0) || cells->count != 1)
             return 0;
@@ -228,14 +208,9 @@ static int learn_words(kvc_cache *cache)
                 return 0;
         }
     }
-    cache->words = cache->kind->tokens != 0 ? KVC_MODEL_VOCABULARY : 0;
+    cache->words = cache->choice.tokens != 0 ? KVC_MODEL_VOCABULARY : 0;
     qsort(cache->word, (size_t)cache->words, sizeof cache->word[0], by_values);
     return 1;
-}
-
-static const char *variant(size_t index)
-{
-    return index < KINDS ? kinds[index].name : NULL;
 }
 
 static void close_cache(kvc_cache *cache)
@@ -263,32 +238,22 @@ static void copy_numbers(const void *elements, float *out, int64_t count)
     memcpy(out, elements, (size_t)count * sizeof *out);
 }
 
-static void set_model(kvc_cache *cache, const char *parts)
+static enum ggml_type type_of(const char *name)
 {
-    cache->model_kind = strstr(parts, "one_layer") != NULL ? KVC_MODEL_ONE_LAYER
-                        : strstr(parts, "mamba") != NULL   ? KVC_MODEL_HYBRID_MAMBA
-                                                           : cache->kind->model;
+    return strcmp(name, "GGML_TYPE_Q8_0") == 0 ? GGML_TYPE_Q8_0 : strcmp(name, "GGML_TYPE_F16") == 0 ? GGML_TYPE_F16 : GGML_TYPE_F32;
 }
 
-static void set_choice(kvc_cache *cache, const kind *of, const kvc_params *params, const char *parts)
+/* Returns 0 for what this plugin does not have. */
+static int set_choice(kvc_cache *cache, const char *name, const kvc_params *params, const char *parts)
 {
-    cache->kind = of;
+    if (!kvc_llama_choose(name, parts, &cache->choice) || params->capacity > KVC_CELLS_MAX || params->sequences > SEQUENCES_MAX)
+        return 0;
+    for (size_t at = 0; kvc_llama_variant(at) != NULL; at++)
+        cache->variant = strcmp(kvc_llama_variant(at), name) == 0 ? kvc_llama_variant(at) : cache->variant;
     cache->params = *params;
-    cache->unified = strstr(parts, "split") == NULL;
-    cache->type = strstr(parts, "q8_0") != NULL  ? GGML_TYPE_Q8_0
-                  : strstr(parts, "q4_0") != NULL ? GGML_TYPE_Q4_0
-                  : strstr(parts, "f16") != NULL  ? GGML_TYPE_F16
-                                                  : GGML_TYPE_F32;
+    cache->type = type_of(cache->choice.type_word);
     cache->numbers = cache->type == GGML_TYPE_F32 ? copy_numbers : ggml_get_type_traits(cache->type)->to_float;
-}
-
-static const kind *find_kind(const char *name)
-{
-    for (size_t at = 0; at < KINDS; at++) {
-        if (strcmp(kinds[at].name, name) == 0)
-            return &kinds[at];
-    }
-    return NULL;
+    return 1;
 }
 
 static int make_room(kvc_cache *cache)
@@ -322,22 +287,20 @@ static void stop(kvc_cache *cache)
 
 static kvc_cache *open_cache(const char *name, const kvc_params *params, const char *parts, const char *layers)
 {
-    const kind *of = find_kind(name);
     kvc_cache *cache = calloc(1, sizeof *cache);
 
     (void)layers;
-    if (cache == NULL || of == NULL || params->capacity > KVC_CELLS_MAX || params->sequences > SEQUENCES_MAX) {
+    if (cache == NULL || !set_choice(cache, name, params, parts)) {
         free(cache);
         return NULL;
     }
     llama_log_set(keep_text, cache);
-    set_choice(cache, of, params, "");
-    set_model(cache, parts);
-    cache->model = load_model(cache->model_kind, params->window);
+    cache->model = load_model(cache->choice.model, params->window);
+    cache->type = GGML_TYPE_F32;
+    cache->numbers = copy_numbers;
     if (cache->model != NULL && make_room(cache) && start(cache) && learn_words(cache)) {
         stop(cache);
-        set_choice(cache, of, params, parts);
-        if (start(cache))
+        if (set_choice(cache, name, params, parts) && start(cache))
             return cache;
     }
     close_cache(cache);
@@ -354,26 +317,19 @@ static int renew(kvc_cache *cache)
 
 static kvc_cache *reopen(kvc_cache *cache, const char *name, const kvc_params *params, const char *parts, const char *layers)
 {
-    const kind *of = find_kind(name);
     int32_t window = cache->params.window;
-    kvc_model_kind model = cache->model_kind;
+    kvc_model_kind model = cache->choice.model;
 
-    if (of != cache->kind || params->capacity > KVC_CELLS_MAX || params->sequences > SEQUENCES_MAX) {
-        close_cache(cache);
-        return open_cache(name, params, parts, layers);
-    }
     llama_log_set(keep_text, cache);
     stop(cache);
-    set_model(cache, parts);
-    if (model != cache->model_kind) {
+    if (!set_choice(cache, name, params, parts) || model != cache->choice.model) {
         close_cache(cache);
         return open_cache(name, params, parts, layers);
     }
-    set_choice(cache, of, params, parts);
     /* The width of a window is the model's; what it makes of a token alone does not depend on it. */
     if (window != params->window) {
         llama_model_free(cache->model);
-        cache->model = load_model(cache->model_kind, params->window);
+        cache->model = load_model(cache->choice.model, params->window);
     }
     if (cache->model != NULL && start(cache))
         return cache;
@@ -400,7 +356,7 @@ static void show_sequence(kvc_cache *cache, llama_seq_id sequence, kvc_observati
         {"sequence2.positions", "sequence2.attention", "sequence2.window", "sequence2.state"},
         {"sequence3.positions", "sequence3.attention", "sequence3.window", "sequence3.state"}};
     llama_memory_t memory = llama_get_memory(cache->context);
-    const kvc_memory_shape *shape = &cache->kind->shape;
+    const kvc_memory_shape *shape = &cache->choice.shape;
     const kvc_blob *blob = &cache->blob;
     shown *here = &cache->shown[sequence];
     int64_t two = 2, three = 3;
@@ -412,11 +368,11 @@ static void show_sequence(kvc_cache *cache, llama_seq_id sequence, kvc_observati
     if (!read_sequence(cache, sequence))
         return;
     if (shape->attention) {
-        cells[0] = fill_cells(cache, &blob->attention, cache->kind->tokens == 1, here->attention);
+        cells[0] = fill_cells(cache, &blob->attention, cache->choice.tokens == 1, here->attention);
         (void)kvc_show(out, names[sequence][1], KVC_INT64, here->attention, 2, cells);
     }
     if (shape->window) {
-        cells[0] = fill_cells(cache, &blob->window, cache->kind->tokens == 2, here->window);
+        cells[0] = fill_cells(cache, &blob->window, cache->choice.tokens == 2, here->window);
         (void)kvc_show(out, names[sequence][2], KVC_INT64, here->window, 2, cells);
     }
     if (shape->recurrent > 0) {
@@ -476,7 +432,7 @@ static size_t damage(kvc_cache *cache, int32_t how, uint8_t *bytes)
     default:
         break;
     }
-    if (kvc_blob_read(cache->saved, size, &cache->kind->shape, cache->numbers, KVC_MODEL_WIDTH, &cache->blob))
+    if (kvc_blob_read(cache->saved, size, &cache->choice.shape, cache->numbers, KVC_MODEL_WIDTH, &cache->blob))
         place = how == DAMAGE_CELLS ? cache->blob.cells_begin + 2 : how == DAMAGE_LAYERS ? cache->blob.data_begin
                 : how == DAMAGE_TYPE ? cache->blob.data_begin + 4 : 0;
     bytes[place] ^= 0x55;
@@ -559,7 +515,7 @@ const kvc_plugin *kvconform_plugin(void)
     static kvc_plugin plugin = {.version = KVC_PLUGIN_VERSION,
                                 .size = sizeof plugin,
                                 .subject = "llama.cpp",
-                                .variant = variant,
+                                .variant = kvc_llama_variant,
                                 .open = open_cache,
                                 .run = run,
                                 .close = close_cache,
