@@ -506,7 +506,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def llama_plugin(recipe: Recipe, environments: Path) -> Path:
-    """The adapter for llama.cpp: of the user's own copy, or of the release that the recipe compiles. Raises Problem or OSError."""
+    """The adapter for llama.cpp: for the user's own copy, or for the one that the recipe compiles. Raises Problem or OSError."""
     own = os.environ.get("KVCONFORM_LLAMA")
     prefix = Path(own).absolute() if own else site_packages(ensure(recipe, environments))
     try:

@@ -1,8 +1,9 @@
 """Compile the adapter for llama.cpp against a copy of it, once for each of both.
 
-The adapter is C and must be compiled against the very `llama.h` of the library that it drives, whose structs change from version to
-version. So it is compiled here, when the target is first asked for, as environments are made for Python subjects: kvconform itself
-needs no llama.cpp to be built, and one kvconform can drive several. What was compiled is kept; its name says from what.
+The adapter is C and must be compiled against the very `llama.h` of the library that it drives, whose structs change from
+version to version. So it is compiled here, when the target is first asked for, as environments are made for Python subjects:
+kvconform itself needs no llama.cpp to be built, and one kvconform can drive several. What was compiled is kept; its name says
+from what.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ def build(data: Path, prefix: Path, plugins: Path, call: Call) -> Path:
     includes = include_folders(prefix)
     library = library_folder(prefix)
     command = [*compiler(), "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2", "-fPIC", "-shared", "-fvisibility=hidden"]
-    command += [f"-I{data / 'include'}", f'-DKVC_LLAMA_SOURCES="{folder}"', *(f"-I{place}" for place in includes), *map(str, sources)]
+    command += [f"-I{data / 'include'}", *(f"-I{place}" for place in includes), f'-DKVC_LLAMA_SOURCES="{folder}"']
+    command += map(str, sources)
     command += [f"-L{library}", f"-Wl,-rpath,{library}", "-lllama", "-lggml", "-lggml-base", "-lm"]
     files = [*sources, *headers, part, interface, includes[0] / "llama.h", library / NAME]
     plugin = plugins / f"llama.cpp-{digest_of(files, command)}.so"
