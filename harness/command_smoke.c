@@ -72,7 +72,7 @@ static int on_step(void *context, size_t sequence, int step, const kvc_observati
             const kvc_slot *slot = &self->plan->slot[at];
             /* A mask is not stored: it belongs to what the append returned. */
             const char *name = slot->view->law == KVC_MASK ? slot->returned_name : slot->name;
-            int found = 0;
+            int found = slot->view->rule == KVC_RULE_TRIMMED; /* shown after a trim only */
             for (int tensor = 0; tensor < observation->tensors; tensor++)
                 found |= strcmp(observation->tensor[tensor].name, name) == 0;
             if (!found)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from program import LONG, TOP, plain, run
+from program import LONG, PROGRAM, TOP, plain, run
 
 PYTHON = os.environ.get("KVCONFORM_MLX", "")
 VERSIONS = ("0.28.4", "0.30.7", "0.31.3", "0.32.2") if LONG else ("0.32.2",)
@@ -132,6 +134,111 @@ def test_a_guarded_ring_holds_what_it_must(result: Any) -> None:
         and found["case"]["ops"][found["step"]] != ["append", 0]
     ]
     assert wrong == []
+
+
+BROKEN = {
+    "a window that is one too wide": (
+        "models/base.py",
+        "mask = mask & (linds < rinds + window_size)",
+        "mask = mask & (linds <= rinds + window_size)",
+        "KVCache",
+        "MASK",
+    ),
+    "a causal mask that hides the token itself": (
+        "models/base.py",
+        "mask = linds >= rinds",
+        "mask = linds > rinds",
+        "KVCache",
+        "MASK",
+    ),
+    "a trim that counts one too many": (
+        "models/cache.py",
+        "        n = min(self.offset - self.start_position, n)\n        self.offset -= n\n        return n",
+        "        n = min(self.offset - self.start_position, n)\n        self.offset -= n\n        return n + 1",
+        "ChunkedKVCache",
+        "HONEST",
+    ),
+    "a front trim that forgets where it begins": (
+        "models/cache.py",
+        "            self.start_position += trim\n",
+        "",
+        "ChunkedKVCache",
+        "LENGTH",
+    ),
+    "a ring that evicts the first tokens": (
+        "models/cache.py",
+        "            to_cat = [v[..., : self.keep, :], v[..., trim_size + self.keep :, :]]",
+        "            to_cat = [v[..., trim_size:, :]]",
+        "RotatingKVCache",
+        "KEYS",
+    ),
+    "a ring that leaves out one more": (
+        "models/cache.py",
+        "trim_size = self._idx - self.max_size + 1",
+        "trim_size = self._idx - self.max_size + 2",
+        "RotatingKVCache",
+        "RETURN",
+    ),
+    "a size that is always nothing": (
+        "models/cache.py",
+        "        return min(self.offset, self.max_size)",
+        "        return 0",
+        "RotatingKVCache",
+        "LENGTH",
+    ),
+    "a file that forgets how many tokens there are": (
+        "models/cache.py",
+        "            arrays[pos] = array.item()",
+        "            arrays[pos] = array.item() and array.item() - 1",
+        "KVCache",
+        "SAVE",
+    ),
+    "a quantised cache that begins anew": (
+        "models/cache.py",
+        "        quant_cache.offset = self.offset\n",
+        "",
+        "KVCache-quantized",
+        "SAVE",
+    ),
+    "states that share their slots when they are copied": (
+        "models/cache.py",
+        "    def __setitem__(self, idx, value):\n        self.cache[idx] = value",
+        "    def __deepcopy__(self, memo):\n        return self\n\n"
+        "    def __setitem__(self, idx, value):\n        self.cache[idx] = value",
+        "ArraysCache",
+        "ISOLATION",
+    ),
+}
+"""What is done to a copy of mlx-lm: file, text, what stands there instead, and the variant and law that show it."""
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_broken_is_found(name: str, tmp_path: Path) -> None:
+    file, before, after, variant, law = BROKEN[name]
+    ask = "import importlib.util as u; print(u.find_spec('mlx_lm').submodule_search_locations[0])"
+    found = subprocess.run([PYTHON, "-c", ask], capture_output=True, text=True, check=True)
+    shutil.copytree(found.stdout.strip(), tmp_path / "mlx_lm")
+    text = (tmp_path / "mlx_lm" / file).read_text()
+    assert before in text
+    (tmp_path / "mlx_lm" / file).write_text(text.replace(before, after))
+    words = ["run", f"mlx-lm:{variant}", "--python", PYTHON, "--budget", "1000", "--json", "-", "--quiet"]
+    environment = dict(os.environ, KVCONFORM_DATA=str(TOP), PYTHONPATH=str(tmp_path))
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 1, done.stderr
+    assert law in [finding["law"] for finding in findings(json.loads(done.stdout), variant) if not is_known(finding)]
+
+
+def is_known(found: Any) -> bool:
+    """Whether mlx-lm has this fault as it is."""
+    return is_negative_trim(found) or found["id"] in known()
+
+
+@lru_cache(maxsize=1)
+def known() -> frozenset[str]:
+    """The findings of mlx-lm as it is."""
+    _, text = run("run", *target("0.32.2"), "--budget", "1000", "--json", "-", "--quiet")
+    runs = json.loads(text)["runs"]
+    return frozenset(found["id"] for entry in runs for found in entry.get("findings", []))
 
 
 def test_the_corpus_shows_what_it_must() -> None:
