@@ -47,7 +47,7 @@ enum {
     KVC_ENCODER_CHANNELS_KEPT = 64,
     KVC_ENCODER_RECENT_CHANNELS = 128,
     KVC_ENCODER_CHANNELS_MAX = 4096,
-    KVC_ENCODER_STRIPED_MAX = 16 << 20 /* bytes */
+    KVC_ENCODER_STRIPED_MAX = 8 << 20 /* bytes */
 };
 
 typedef struct kvc_recent {
