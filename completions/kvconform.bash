@@ -13,7 +13,7 @@ _kvconform() {
     elif [ "${word#-}" != "$word" ]; then
         words=$(printf '%s\n' "$help" | sed -n 's/^ *\(--[a-z][a-z-]*\).*/\1/p' | sort -u)
     else
-        words='builtin transformers plugin: exec:'
+        words='builtin transformers mlx-lm plugin: exec:'
     fi
     mapfile -t COMPREPLY < <(
         compgen -W "$words" -- "$word"

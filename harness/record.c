@@ -200,9 +200,11 @@ void kvc_record_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *fin
         rule = plan.rules.rule[KVC_CONTRACT_CALLS];
     else if (finding->law == KVC_ALIAS && finding->failure.place == KVC_PLACE_EARLIER)
         rule = plan.layer[layer].rules.rule[KVC_CONTRACT_RETURNED_TENSORS];
+    else if (finding->failure.place == KVC_PLACE_SEEN)
+        rule = plan.layer[layer].rules.rule[KVC_CONTRACT_MASK];
     else if (finding->law == KVC_HONEST)
         rule = plan.layer[layer].rules.rule[KVC_CONTRACT_CLAIM];
-    if (storing != NULL || (bench->spec->memory != 0 && finding->law != KVC_ALIVE) || (kvc_op_is_rollback(finding->failure.op) && finding->law != KVC_ALIAS) || finding->law == KVC_CALL ||
+    if (storing != NULL || finding->failure.place == KVC_PLACE_SEEN || rule->name == KVC_CONTRACT_APPEND_NONE || (bench->spec->memory != 0 && finding->law != KVC_ALIVE) || (kvc_op_is_rollback(finding->failure.op) && finding->law != KVC_ALIAS) || finding->law == KVC_CALL ||
         (finding->law == KVC_ALIAS && finding->failure.place == KVC_PLACE_EARLIER) || finding->law == KVC_ATOMIC ||
         finding->failure.deviation == KVC_NOT_REFUSED || finding->failure.deviation == KVC_WRONG_ERROR) {
         cJSON *part = cJSON_AddObjectToObject(json, "rule");

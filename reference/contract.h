@@ -40,6 +40,7 @@ typedef enum kvc_rule_name {
     KVC_CONTRACT_SAVE,
     KVC_CONTRACT_STATE,
     KVC_CONTRACT_QUANTIZE,
+    KVC_CONTRACT_MASK,
     /* Of caches that hold several sequences. */
     KVC_CONTRACT_DECODE,
     KVC_CONTRACT_CELLS,
@@ -62,7 +63,7 @@ typedef enum kvc_rule_name {
     KVC_CONTRACT_EXTEND,
     KVC_CONTRACT_SPLIT
 } kvc_rule_name;
-enum { KVC_CONTRACT_RULES = 48 };
+enum { KVC_CONTRACT_RULES = 49 };
 
 /* Values, in the order of docs/formats.md. The first is what holds when no contract says anything. */
 enum { KVC_CROP_REMOVE = 0, KVC_CROP_ABSENT, KVC_CROP_REFUSE, KVC_CROP_IGNORED, KVC_CROP_EITHER };

@@ -114,6 +114,8 @@ static void expect_append(const kvc_model *model, const kvc_op *op, kvc_expectat
     int64_t length = (int64_t)model->length + op->n;
 
     out->rule = plan->rules.rule[KVC_CONTRACT_OVERFLOW];
+    if (op->n == 0 && plan->rules.rule[KVC_CONTRACT_APPEND_NONE]->value == KVC_NONE_NOTHING)
+        out->rule = plan->rules.rule[KVC_CONTRACT_APPEND_NONE];
     if (model->offloaded && plan->rules.rule[KVC_CONTRACT_OFFLOAD]->value != KVC_OFFLOAD_ANY) {
         out->rule = plan->rules.rule[KVC_CONTRACT_OFFLOAD];
         out->unspecified = 1;
