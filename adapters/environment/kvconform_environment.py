@@ -66,6 +66,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+# kvconform sets PYTHONSAFEPATH for the subjects that it starts: then nothing is looked for beside a program.
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
 import kvconform_llama
 
 USAGE, NO_VERSION, NO_NETWORK, NO_SPACE, NO_PYTHON, FAILED, INTERRUPTED = 2, 3, 4, 5, 6, 7, 130

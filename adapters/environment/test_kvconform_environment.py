@@ -293,3 +293,12 @@ def test_waits_for_another_process(tmp_path: Path) -> None:
             process.kill()
             process.communicate()
     assert not (tmp_path / "environments" / f"torch-{environment.TORCH}").exists()
+
+
+def test_starts_after_a_subject() -> None:
+    """kvconform has set PYTHONSAFEPATH by the time it asks for the environment of its second target."""
+    settings = {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, environment.__file__, "--help"], env=settings, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
