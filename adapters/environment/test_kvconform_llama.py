@@ -75,9 +75,9 @@ def test_a_source_tree(folders: tuple[Path, Path, Path]) -> None:
 
 def test_says_why_not(folders: tuple[Path, Path, Path], tmp_path: Path) -> None:
     data, prefix, plugins = folders
-    with pytest.raises(llama.NotBuilt, match="no include/llama.h"):
+    with pytest.raises(llama.NotBuilt, match=r"no include/llama\.h"):
         llama.build(data, tmp_path, plugins, Compiler())
-    with pytest.raises(llama.NotBuilt, match="cannot be compiled: plugin.c:3: error: no such field"):
+    with pytest.raises(llama.NotBuilt, match=r"cannot be compiled: plugin\.c:3: error: no such field"):
         llama.build(data, prefix, plugins, Compiler(1, "in a function\nplugin.c:3: error: no such field\nmore"))
     with pytest.raises(llama.NotBuilt, match="lacks the sources"):
         llama.build(tmp_path / "nowhere", prefix, plugins, Compiler())
