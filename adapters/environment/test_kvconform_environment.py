@@ -302,3 +302,12 @@ def test_starts_after_a_subject() -> None:
         [sys.executable, environment.__file__, "--help"], env=settings, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_mlx_lm_is_installed_alone_beside_one_mlx() -> None:
+    recipe = environment.recipe_of("mlx-lm", "0.32.2")
+    assert recipe.requirements == ("--no-deps", "mlx-lm==0.32.2")
+    assert recipe.shared is not None and recipe.shared.name == f"mlx-{environment.MLX}"
+    assert f"mlx[cpu]=={environment.MLX}" in recipe.shared.requirements
+    assert recipe.shared == environment.recipe_of("mlx-lm", "0.28.4").shared
+    assert recipe.extra is None

@@ -84,6 +84,11 @@ def test_everything_ran(result: Any) -> None:
     assert [entry["variant"] for entry in document["runs"] if entry["status"] not in (*ran, "not covered")] == []
 
 
+def test_the_adapter_speaks_the_protocol() -> None:
+    status, text = run("smoke", "mlx-lm", "--python", PYTHON)
+    assert status == 0, text
+
+
 def test_known_faults_are_found(result: Any) -> None:
     version, document = result
     missing = []
