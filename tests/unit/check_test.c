@@ -99,6 +99,7 @@ Test(check, two_levels) {
     expect_all(s, three_of_five, 0, "0 1 2@1|0 1 2", KVC_WRONG_ROW);
     expect_all(s, three_of_five, 0, "0 1 2^0|0 1 2", KVC_WRONG_HEAD);
     expect_all(s, three_of_five, 0, "0 1 2|0 1 -", KVC_WRONG_VALUE);
+    tiny_close(s);
 }
 
 /* What a quantiser rounds is near enough; another scale is not. */
@@ -124,6 +125,7 @@ Test(check, two_levels_rounded) {
     cr_expect_eq((int)check(&at, 0, &tensor), KVC_WRONG_VALUE);
     free(elements);
     end(&at);
+    tiny_close(s);
 }
 
 Test(check, residual) {
