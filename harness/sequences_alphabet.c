@@ -322,16 +322,16 @@ int kvc_sequences_follow(const kvc_model *model, const kvc_op *last, unsigned ki
         return !kvc_random_one_in(random, 8) && follow_with(op, KVC_DECODE, 0, random_count(model, random));
     switch ((kvc_op_kind)last->kind) {
     case KVC_SEQ_SAVE:
-        return restores && kvc_random_one_in(random, 2) &&
-               follow_with(op, KVC_SEQ_RESTORE, (int32_t)kvc_random_below(random, (uint32_t)model->rows),
+        return restores && !kvc_random_one_in(random, 3) &&
+               follow_with(op, KVC_SEQ_RESTORE, kvc_random_one_in(random, 2) ? 0 : (int32_t)kvc_random_below(random, (uint32_t)model->rows),
                            kvc_random_one_in(random, 4) ? kvc_random_between(random, 1, KVC_DAMAGES) : 0);
     case KVC_SEQ_CP:
         if (restores && model->sequences->has_saved && kvc_random_one_in(random, 4))
             return follow_with(op, KVC_SEQ_RESTORE, last->other, 0);
-        return saves && kvc_random_one_in(random, 3) && follow_with(op, KVC_SEQ_SAVE, last->other, 0);
+        return saves && kvc_random_one_in(random, 2) && follow_with(op, KVC_SEQ_SAVE, last->other, 0);
     case KVC_SEQ_ADD:
     case KVC_SEQ_DIV:
-        return saves && kvc_random_one_in(random, 3) && follow_with(op, KVC_SEQ_SAVE, last->sequence, 0);
+        return saves && kvc_random_one_in(random, 2) && follow_with(op, KVC_SEQ_SAVE, last->sequence, 0);
     case KVC_SEQ_RM:
     case KVC_SEQ_RESTORE:
         return last->sequence >= 0 && kvc_random_one_in(random, 3) &&

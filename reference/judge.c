@@ -1113,6 +1113,9 @@ static int judge_sequences(kvc_judge *judge, const kvc_op *op, const kvc_observa
     /* The cache refused something that it might have done, and stands where this op was not meant for. */
     if (expectation->unspecified)
         return 2;
+    /* It says itself that positions cannot be moved. */
+    if ((op->kind == KVC_SEQ_ADD || op->kind == KVC_SEQ_DIV) && observation->claim == 0)
+        return 2;
 
     if (observation->outcome != 0 || expectation->verdict == KVC_MUST_REFUSE) {
         if (observation->outcome == 0)

@@ -485,9 +485,11 @@ static void run(kvc_cache *cache, const kvc_op *op, const int32_t *numbers, kvc_
         llama_memory_seq_keep(memory, op->sequence);
         break;
     case KVC_SEQ_ADD:
+        out->claim = llama_memory_can_shift(memory);
         llama_memory_seq_add(memory, op->sequence, op->begin, op->end, op->n);
         break;
     case KVC_SEQ_DIV:
+        out->claim = llama_memory_can_shift(memory);
         llama_memory_seq_div(memory, op->sequence, op->begin, op->end, op->n);
         break;
     case KVC_CLEAR:
