@@ -221,7 +221,9 @@ static int same_refusal(const kvc_finding *finding, const kvc_finding *other)
     /* Of a case that holds more than it needs, the op before may have nothing to do with it. */
     return other->shrunk && finding->failure.law == KVC_REFUSE && other->failure.law == KVC_REFUSE &&
            finding->failure.deviation == KVC_REFUSED && other->failure.deviation == KVC_REFUSED &&
-           finding->failure.op == other->failure.op && finding->failure.complaint == other->failure.complaint &&
+           (finding->failure.op == other->failure.op ||
+            (finding->failure.op == KVC_APPEND && other->failure.op == KVC_SPLIT && other->sequence.op[other->failure.step].n > 0)) &&
+           finding->failure.complaint == other->failure.complaint &&
            (a < 0) == (b < 0) && (a < 0 || same_shape(&finding->sequence.op[a], &other->sequence.op[b]));
 }
 

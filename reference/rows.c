@@ -45,6 +45,7 @@ static void expect_removal(const kvc_model *model, const kvc_op *op, kvc_expecta
     const kvc_rows *rows = &model->own;
     int32_t window = kvc_rows_window(model->plan);
     const kvc_contract_rule *unrecorded = rule_of(model, KVC_CONTRACT_UNRECORDED);
+    int over = 0; /* more than some row has */
 
     out->rule = rule_of(model, KVC_CONTRACT_CROP);
     for (int32_t at = 0; at < model->rows; at++) {
@@ -53,10 +54,7 @@ static void expect_removal(const kvc_model *model, const kvc_op *op, kvc_expecta
         int32_t left = row->length - removed;
         int32_t needed = window > 0 ? kvc_larger(0, left - (window - 1)) : 0;
         out->removed = kvc_larger(out->removed, removed);
-        if (-(int64_t)kvc_op_as_crop(op) > row->length && out->verdict == KVC_DO) {
-            out->rule = rule_of(model, KVC_CONTRACT_CROP_OVER);
-            out->situation.ask = KVC_ASK_OVER;
-        }
+        over |= -(int64_t)kvc_op_as_crop(op) > row->length;
         if (window == 0)
             continue;
         if (removed > 0 && left > 0 && needed < row->spare) {
@@ -68,6 +66,10 @@ static void expect_removal(const kvc_model *model, const kvc_op *op, kvc_expecta
             out->verdict = KVC_EITHER;
             out->rule = unrecorded;
         }
+    }
+    if (over && out->verdict != KVC_MUST_REFUSE) {
+        out->rule = rule_of(model, KVC_CONTRACT_CROP_OVER);
+        out->situation.ask = KVC_ASK_OVER;
     }
     out->target = model->length - out->removed;
 }
@@ -113,6 +115,18 @@ static int pads_left(const kvc_model *model, const kvc_op *op)
     return op->kind == KVC_APPEND_ROWS && model->plan->params.left && !model->used;
 }
 
+/* Whether rows are padded on the right, and one call gives a single token to those that get one. */
+static int calls_with_one(const kvc_model *model, const kvc_op *op)
+{
+    int32_t most = kvc_op_tokens(op);
+    int32_t chunk = model->plan->params.chunk > 0 ? model->plan->params.chunk : most;
+    int uneven = 0;
+
+    for (int at = 0; at < op->count; at++)
+        uneven |= op->rows[at] != most;
+    return uneven && !pads_left(model, op) && (chunk == 1 || most % chunk == 1);
+}
+
 void kvc_rows_expect(const kvc_model *model, const kvc_op *op, kvc_expectation *out)
 {
     const kvc_rows *rows = &model->own;
@@ -137,15 +151,17 @@ void kvc_rows_expect(const kvc_model *model, const kvc_op *op, kvc_expectation *
         return;
     case KVC_APPEND_ROWS:
         out->rule = rule_of(model, KVC_CONTRACT_APPEND_ROWS);
-        out->unspecified |= rows->alone || kvc_op_tokens(op) == 0 || (pads_left(model, op) && any_is_zero(op));
+        out->unspecified |= rows->alone || kvc_op_tokens(op) == 0 || (pads_left(model, op) && any_is_zero(op)) ||
+                            (out->rule->value == KVC_ROWS_SEVERAL && calls_with_one(model, op));
         return;
     case KVC_MERGE:
+        /* Where no row holds anything there is nothing to take out, and no caller asks for it. */
         out->rule = rule_of(model, KVC_CONTRACT_MERGE);
-        out->unspecified |= !model->used;
+        out->unspecified |= model->length == 0 && !rows->alone;
         return;
     case KVC_EXTRACT:
         out->rule = rule_of(model, KVC_CONTRACT_EXTRACT);
-        out->unspecified |= !model->used || rows->alone;
+        out->unspecified |= model->length == 0 || rows->alone;
         return;
     case KVC_EXTEND:
         out->rule = rule_of(model, KVC_CONTRACT_EXTEND);
@@ -164,7 +180,8 @@ void kvc_rows_expect(const kvc_model *model, const kvc_op *op, kvc_expectation *
     case KVC_SAVE_FILE:
     case KVC_FROM_STATE:
         out->rule = rule_of(model, op->kind == KVC_SAVE_FILE ? KVC_CONTRACT_SAVE : KVC_CONTRACT_STATE);
-        if (out->rule->value == KVC_STORING_USED && !model->used)
+        /* Where no row holds anything it may be as one that was never used. */
+        if (out->rule->value == KVC_STORING_USED && model->length == 0)
             out->verdict = KVC_EITHER;
         return;
     default:

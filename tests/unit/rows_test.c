@@ -98,7 +98,8 @@ Test(rows, logs) {
                                  {"merge 0", "do", " 0@1 4@1 8"},
                                  {"append_rows 1", "do", " 0@1 4@1 8 9"},
                                  {"crop 1", "refuse", " 0@1 4@1 8 9"},
-                                 {"crop -9", "do", ""}};
+                                 {"crop -9", "do", ""},
+                                 {"extract 0", "unspecified", ""}};
     begin("ragged");
     cr_expect_str_eq(perform("extract 0"), "unspecified");
     cr_expect_str_eq(perform("merge 0"), "unspecified");

@@ -18,6 +18,7 @@ from kvconform_adapter.reply import Descriptions, Reply
 from kvconform_adapter.request import Op, Params, RequestError, RunRequest, ScriptRequest
 
 if TYPE_CHECKING:
+    from kvconform_adapter.mlx_batches import Batch, BatchPlan
     from kvconform_adapter.mlx_calls import Leaf, Plan, Session
     from kvconform_adapter.mlx_values import TablePool
 
@@ -224,14 +225,72 @@ class Runner:
         return [*held, ("original.length", mx.array(lengths, dtype=mx.int64))]
 
 
+class BatchRunner:
+    """Runs sequences of a batch whose rows have lengths of their own into one reply."""
+
+    def __init__(self, plan: BatchPlan, reply: Reply[Table]) -> None:
+        self.plan = plan
+        self.reply = reply
+        self.arrays: list[Any] = []
+
+    def sequence(self, ops: list[Op], numbers: list[int] | None) -> str:
+        """All steps of one sequence, as JSON."""
+        import mlx.core as mx  # noqa: PLC0415
+
+        from kvconform_adapter.mlx_batches import Batch, tokens_of  # noqa: PLC0415
+
+        if numbers is not None:
+            raise RequestError('field "numbers": a batch with rows of their own lengths gets its tokens in order')
+        batch = Batch(self.plan)
+        self.arrays = []
+        steps = []
+        for name, argument in ops:
+            steps.append(self.step(batch, name, argument))
+            batch.start += tokens_of(name, argument)
+            batch.used = batch.used or tokens_of(name, argument) > 0
+        mx.eval(self.arrays)
+        self.reply.raw += [bytes(memoryview(array)) for array in self.arrays]
+        return f"[{','.join(steps)}]"
+
+    def step(self, batch: Batch, name: str, argument: Any) -> str:
+        """One op and what is seen after it, as JSON."""
+        claim = "null"
+        error = -1
+        batch.returned = []
+        try:
+            if name == "trim":
+                claim = "1" if batch.claim() else "0"
+            batch.perform(name, argument)
+        except (MemoryError, RequestError):
+            raise
+        except Exception as raised:
+            error = self.reply.error(raised)
+            batch.returned = []
+        try:
+            held = [*batch.stored(), *batch.numbers(), *batch.returned]
+            if batch.original is not None:
+                held += [(f"original.{word}", array) for word, array in batch.original.stored()]
+        except MemoryError:
+            raise
+        except Exception as raised:
+            error = self.reply.error(raised, "reading it") if error < 0 else error
+            held = []
+        length = str(batch.positions()[0]) if batch.alone else "null"
+        masks = "null" if name == "append" else ""
+        entries = ",".join(self.reply.table.show(word, array) for word, array in held)
+        self.arrays += [array for _, array in held]
+        return f"[{int(error >= 0)},[{length}],[{masks}],[],{claim},[{entries}],{error}]"
+
+
 class MlxSubject:
     """The subject `mlx-lm`. Importing it can fail; that is said in the reply to the first request."""
 
     def __init__(self) -> None:
-        self.plans: OrderedDict[tuple[str, Params], Plan] = OrderedDict()
+        self.plans: OrderedDict[tuple[str, Params], Plan | BatchPlan] = OrderedDict()
         self.problem = ""
         self.version = ""
         self.variants: list[str] = []
+        self.batches: list[str] = []
         self.locations: dict[str, dict[str, str | int]] = {}
         self.table = Table()
         self.pool: TablePool | None = None
@@ -250,14 +309,16 @@ class MlxSubject:
         import mlx.core as mx  # noqa: PLC0415
 
         mx.set_default_device(mx.cpu)
+        from kvconform_adapter.mlx_batches import available_batches  # noqa: PLC0415
         from kvconform_adapter.mlx_caches import VARIANTS, available_variants, class_locations  # noqa: PLC0415
         from kvconform_adapter.mlx_calls import LISTS  # noqa: PLC0415
         from kvconform_adapter.mlx_values import TablePool  # noqa: PLC0415
 
         self.version = importlib.metadata.version("mlx-lm")
         self.pool = TablePool()
-        self.variants = [*available_variants(), *LISTS]
-        owners = {name: VARIANTS[name].owner if name in VARIANTS else LISTS[name] for name in self.variants}
+        self.batches = available_batches()
+        self.variants = [*available_variants(), *LISTS, *self.batches]
+        owners = {name: VARIANTS[name].owner if name in VARIANTS else LISTS.get(name, name) for name in self.variants}
         self.locations = class_locations(owners)
 
     def check(self) -> None:
@@ -289,7 +350,7 @@ class MlxSubject:
 
         return cache_classes(Path(load_caches().__file__).parent.parent)
 
-    def plan(self, variant: str, params: Params) -> Plan:
+    def plan(self, variant: str, params: Params) -> Plan | BatchPlan:
         """The plan for a variant and its parameters, made once."""
         self.check()
         if variant not in self.variants or self.pool is None:
@@ -297,9 +358,14 @@ class MlxSubject:
         key = (variant, params)
         plan = self.plans.get(key)
         if plan is None:
+            from kvconform_adapter.mlx_batches import make_batch_plan  # noqa: PLC0415
             from kvconform_adapter.mlx_calls import PlanMaker  # noqa: PLC0415
 
-            plan = self.plans[key] = PlanMaker(params, self.pool).make(variant)
+            if variant in self.batches:
+                plan = make_batch_plan(variant, params, self.pool)
+            else:
+                plan = PlanMaker(params, self.pool).make(variant)
+            self.plans[key] = plan
             if len(self.plans) > PLANS_MAX:
                 self.plans.popitem(last=False)
         else:
@@ -311,7 +377,9 @@ class MlxSubject:
         plan = self.plan(request.variant, request.params)
         self.table.tidy()
         reply = Reply(self.table)
-        runner = Runner(plan, request.params, reply)
+        from kvconform_adapter.mlx_batches import BatchPlan  # noqa: PLC0415
+
+        runner = BatchRunner(plan, reply) if isinstance(plan, BatchPlan) else Runner(plan, request.params, reply)
         results = [
             runner.sequence(ops, numbers) for ops, numbers in zip(request.sequences, request.numbers, strict=True)
         ]
@@ -326,6 +394,9 @@ class MlxSubject:
         self.check()
         if request.variant not in self.variants:
             raise RequestError(f'field "variant": mlx-lm {self.version} has no cache "{request.variant}"')
+        from kvconform_adapter.mlx_batch_script import write_batch_script  # noqa: PLC0415
         from kvconform_adapter.mlx_script import write_script  # noqa: PLC0415
 
+        if request.variant in self.batches:
+            return write_batch_script(request, self.version)
         return write_script(request, self.version)

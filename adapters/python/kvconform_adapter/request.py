@@ -16,7 +16,7 @@ ROWS_MAX = 1_024
 """Rows that a batch may grow to by `repeat`."""
 
 Op = tuple[str, int | tuple[int, ...] | None]
-"""Name and argument: a number, a tuple of rows, or None."""
+"""Name and argument: a number, a tuple of rows or of tokens for rows, or None. Of `split` the number comes first."""
 
 DTYPES = ("float32", "float16", "bfloat16", "float64")
 LAYOUTS = ("contiguous", "strided")
@@ -52,6 +52,8 @@ class Params:
     watch: int = 0
     parts: str = ""
     layers: str = ""
+    chunk: int = 0
+    left: int = 0
 
 
 BOUNDS = {
@@ -69,6 +71,8 @@ BOUNDS = {
     "keep": (0, 65_536),
     "residual": (1, 65_536),
     "watch": (0, 1),
+    "chunk": (0, 65_536),
+    "left": (0, 1),
 }
 WORDS = {"dtype": DTYPES, "layout": LAYOUTS, "values": VALUES, "call": CALLS}
 NAMES = frozenset(field.name for field in fields(Params))
@@ -155,6 +159,7 @@ KNOWN_OPS: dict[str, tuple[int, int]] = {
     "trim": (-(2**31), 2**31 - 1),
     "repeat": (1, ROWS_MAX),
     "record": (0, 1),
+    "extract": (0, ROWS_MAX - 1),
 }
 """Ops with one number, and the smallest and largest that it may be."""
 NO_NUMBER = (1, 0)
@@ -167,8 +172,12 @@ BARE_OPS = frozenset(
 """Ops without an argument."""
 
 
+LIST_OPS = frozenset({"reorder", "select", "append_rows", "merge", "extend"})
+"""Ops with a list: of rows, or of tokens for each row."""
+
+
 def read_op(value: object) -> Op:
-    """One op: `["append", 3]`, `["reset"]`, `["reorder", [1, 0]]`."""
+    """One op: `["append", 3]`, `["reset"]`, `["reorder", [1, 0]]`, `["split", 1, [0]]`."""
     if type(value) is list and value:
         name = value[0]
         if len(value) == 2:
@@ -178,8 +187,12 @@ def read_op(value: object) -> Op:
                     low, high = KNOWN_OPS[name]
                     if low <= argument <= high:
                         return (name, argument)
-            elif name in ("reorder", "select") and is_rows(argument):
+            elif type(name) is str and name in LIST_OPS and is_rows(argument):
                 return (name, tuple(argument))
+        elif len(value) == 3 and name == "split":
+            count, rows = value[1:]
+            if type(count) is int and 0 <= count <= TOKENS_MAX and is_rows(rows):
+                return (name, (count, *rows))
         elif len(value) == 1 and type(name) is str and name in BARE_OPS:
             return (name, None)
     raise RequestError(f'field "sequences": {str(value)[:60]} is not an op of docs/protocol.md')
@@ -209,7 +222,11 @@ def check_rows(ops: list[Op], rows: int) -> None:
     """Whether the rows that ops speak of can be there: any op before may have been done or refused."""
     possible = {rows}
     for name, argument in ops:
-        if isinstance(argument, tuple):
+        if name == "extend" and isinstance(argument, tuple):
+            possible |= {held + len(argument) for held in possible}
+        elif name == "extract" and isinstance(argument, int):
+            possible.add(1)
+        elif isinstance(argument, tuple) and name not in ("append_rows", "split"):
             last, count = max(argument), len(argument)
             if not any(last < held and (name != "reorder" or count == held) for held in possible):
                 counts = " or ".join(map(str, sorted(possible)))
