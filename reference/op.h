@@ -50,7 +50,7 @@ static inline int kvc_op_is_rollback(int kind)
 /* The argument of a crop or trim as a crop has it: negative to remove tokens. */
 static inline int32_t kvc_op_as_crop(const kvc_op *op)
 {
-    return op->kind == KVC_TRIM ? -op->n : op->n;
+    return op->kind != KVC_TRIM ? op->n : op->n == INT32_MIN ? INT32_MAX : -op->n;
 }
 /* Returns 1 and sets *kind, or 0 for an unknown name. */
 int kvc_op_parse_name(const char *name, kvc_op_kind *kind);

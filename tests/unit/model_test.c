@@ -811,3 +811,43 @@ Test(model, codes_of_situations) {
         cr_expect_lt(strlen(text), sizeof text - 1, "cut off");
     }
 }
+
+Test(model, rotating) {
+    tiny *s = tiny_open(KEYS("rotating", RETURNED("rotating")), RULE("unrecorded", "refuse") "," RULE("crop_positive", "nothing"));
+    s->params.capacity = 4;
+    WALK(s, {"append 2", "do 0..2s -> 0..2"}, {"trim 1", "do 0..1s"}, {"append 3", "do 0..4s -> 0..4"},
+         {"trim 1", "either 0..3s"}, {"append 1", "do 0..4s -> 0..4s"}, {"append 1", "do 1..5s -> 1..5s"},
+         {"trim 1", "refuse 1..5s"}, {"append 3", "do 2-4..8s -> 2..8"}, {"trim -1", "either 2-4..8s"},
+         {"trim 0", "do 2-4..8s"}, {"append 0", "do 2-4..8s -> 2-4..8s"});
+    s->params.keep = 1;
+    WALK(s, {"append 6", "do 1-3..6s+1 -> 0..6"}, {"append 1", "do 4..7s+1 -> 4..7s+1"},
+         {"append 2", "do 5-6..9s+1 -> 5..9+1"});
+    tiny_close(s);
+}
+
+Test(model, rotating_that_gives_back_what_it_can) {
+    tiny *s = tiny_open(KEYS("rotating", RETURNED("rotating")), RULE("unrecorded", "exact"));
+    s->params.capacity = 4;
+    WALK(s, {"append 6", "do 0-2..6s -> 0..6"}, {"trim 1", "either 0-2..5s"}, {"append 1", "do 2..6s -> 2..6s"},
+         {"trim 1", "either 2..5s"}, {"trim 2", "refuse 2..5s"});
+    tiny_close(s);
+}
+
+Test(model, chunked) {
+    tiny *s = tiny_open(KEYS("chunked", RETURNED("held")), RULE("crop_evicted", "clamp"));
+    s->params.capacity = 3;
+    WALK(s, {"append 5", "do 0..5 -> 0..5"}, {"trim_front", "do 2..5"}, {"trim 1", "do 2..4"},
+         {"trim_front", "do 2..4"}, {"trim 9", "do 2..2"}, {"append 1", "do 2..3 -> 2..3"});
+    tiny_close(s);
+    s = tiny_open(KEYS("chunked", RETURNED("held")), "");
+    s->params.capacity = 3;
+    WALK(s, {"append 5", "do 0..5 -> 0..5"}, {"trim_front", "do 2..5"}, {"trim 9", "refuse 2..5"},
+         {"trim 3", "do 2..2"});
+    tiny_close(s);
+}
+
+Test(model, saving_what_was_never_used) {
+    tiny *s = tiny_open(KEYS("all", ""), RULE("save", "used"));
+    WALK(s, {"save", "either 0..0"}, {"state", "do 0..0"}, {"append 1", "do 0..1"}, {"save", "do 0..1"});
+    tiny_close(s);
+}

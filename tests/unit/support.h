@@ -197,6 +197,8 @@ static inline int64_t axis_size(const kvc_plan *plan, kvc_dim dim, int64_t rows,
         return plan->params.channels;
     case KVC_DIM_KEY_TWICE:
         return 2 * plan->params.key_dim;
+    case KVC_DIM_NEW:
+        return tokens;
     case KVC_DIM_INDEX_TWICE:
         return 2 * plan->params.index_dim;
     }
