@@ -13,6 +13,7 @@
 #include "harness/system.h"
 #include "harness/target.h"
 #include "reference/brought.h"
+#include "reference/sequences_judge.h"
 
 enum { LOOK_MS = 20, STANDING_TIMES = 10 };
 
@@ -52,6 +53,24 @@ typedef struct shown {
     const kvc_sequence *sequence;
 } shown;
 
+/* What a cache that holds several sequences must show of the first of them. */
+static void look_at_sequences(shown *self, size_t sequence, int step, const kvc_op *op, const kvc_observation *observation)
+{
+    static const char *const parts[] = {"attention", "window", "state"};
+    float logits[KVC_LOGITS_MAX];
+    const char *missing = kvc_sequences_tensor(observation, 0, "positions") == NULL ? "positions" : NULL;
+
+    for (int part = 0; part < 3 && missing == NULL; part++) {
+        if (kvc_plan_remembers(self->plan, (kvc_memory)part) && kvc_sequences_tensor(observation, 0, parts[part]) == NULL)
+            missing = parts[part];
+    }
+    if (missing == NULL && op->kind == KVC_DECODE && observation->outcome == 0 && kvc_sequences_logits(observation, 0, logits) == 0)
+        missing = "logits";
+    if (missing != NULL)
+        (void)snprintf(self->problem, sizeof self->problem, "sequence %zu, step %d: %s of sequence 0 are not shown as they must be", sequence,
+                       step, missing);
+}
+
 static int on_step(void *context, size_t sequence, int step, const kvc_observation *observation)
 {
     shown *self = context;
@@ -61,6 +80,10 @@ static int on_step(void *context, size_t sequence, int step, const kvc_observati
         return 0;
     self->steps++;
     self->refused += observation->outcome != 0;
+    if (kvc_plan_has_sequences(self->plan)) {
+        look_at_sequences(self, sequence, step, op, observation);
+        return 0;
+    }
     if (observation->layers < 1 && self->plan->spec->length)
         (void)snprintf(self->problem, sizeof self->problem, "sequence %zu, step %d: no length for any layer", sequence,
                        step);
@@ -90,6 +113,10 @@ static void smoke_variant(smoking *self, const kvc_spec *spec, const char *varia
     kvc_sequence sequence[3] = {{.count = 1, .op = {{.kind = KVC_APPEND, .n = 1}}},
                                 {.count = 2, .op = {{.kind = KVC_APPEND, .n = 2}, {.kind = KVC_APPEND, .n = 1}}},
                                 {.count = 2, .op = {{.kind = KVC_APPEND, .n = 1}, {.kind = KVC_RESET}}}};
+    kvc_sequence several[3] = {
+        {.count = 1, .op = {{.kind = KVC_DECODE, .count = 1, .n = 1}}},
+        {.count = 2, .op = {{.kind = KVC_DECODE, .count = 1, .n = 2}, {.kind = KVC_DECODE, .count = 1, .n = 1}}},
+        {.count = 2, .op = {{.kind = KVC_DECODE, .count = 1, .n = 1}, {.kind = KVC_CLEAR, .n = 1}}}};
     kvc_rules rules;
     kvc_choice choice;
     kvc_params params;
@@ -108,6 +135,10 @@ static void smoke_variant(smoking *self, const kvc_spec *spec, const char *varia
     if (kvc_plan_make(self->session->catalogue, contract, spec, variant, &params, &plan, &error)) {
         if (!kvc_plan_has_op(&plan, KVC_RESET))
             batch.count = 2;
+        if (kvc_plan_has_sequences(&plan)) {
+            seen.sequence = several;
+            batch = (kvc_batch){&plan, kvc_plan_has_op(&plan, KVC_CLEAR) ? 3 : 2, several, NULL};
+        }
         drive = kvc_driver_submit(self->driver, &batch, &error);
         if (drive == KVC_DROVE)
             drive = kvc_driver_collect(self->driver, on_step, &seen, &error);

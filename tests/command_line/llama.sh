@@ -2,6 +2,7 @@
 # that shows it alone.
 prefix=${KVCONFORM_LLAMA-}
 [ -n "$prefix" ] || skip 'no llama.cpp: KVCONFORM_LLAMA says where it is'
+kvconform smoke llama.cpp 2>&1 | tail -n 1
 kvconform replay "$KVC_TOP/cases/llama.cpp" --target llama.cpp >output 2>complaint || fail "$(grep -v 'as expected' output)"
 tail -n 1 output
 # Laws that docs/contracts-llama.cpp.md lists for a kind.

@@ -4,6 +4,7 @@ command -v "${compiler%% *}" >/dev/null || skip 'no C compiler'
 # shellcheck disable=SC2086 # $compiler is a command and perhaps its arguments
 $compiler -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -O1 -shared -fPIC -I"$KVC_TOP/include" \
   "$KVC_TOP/tests/plugins/sequences.c" -o sequences.so
+kvconform smoke plugin:./sequences.so | tail -n 1
 kvconform run plugin:./sequences.so:right --budget 5000 | sed 's/[0-9,]* ops, seed/N ops, seed/'
 for fault in $(sed -n '/^static const char \*const variants/,/^};/s/^    "\([a-z_]*\)".*/\1/p' "$KVC_TOP/tests/plugins/sequences.c"); do
   [ "$fault" != right ] || continue
