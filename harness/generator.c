@@ -307,7 +307,8 @@ static int32_t random_append(const kvc_generator *generator, kvc_random *random)
 {
     int boundary = kvc_plan_boundary(&generator->plan);
 
-    if (generator->plan.rules.rule[KVC_CONTRACT_APPEND_NONE]->value == KVC_NONE_NOTHING && kvc_random_one_in(random, 12))
+    if (generator->profile != KVC_ASSISTED &&
+        generator->plan.rules.rule[KVC_CONTRACT_APPEND_NONE]->value == KVC_NONE_NOTHING && kvc_random_one_in(random, 12))
         return 0;
     switch (kvc_random_below(random, boundary > 0 ? 8 : 4)) {
     case 0:
