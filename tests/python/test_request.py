@@ -14,9 +14,21 @@ def test_ops() -> None:
     assert read_op(["record", 0]) == ("record", 0)
     for bare in ("offload", "prefetch", "initialize", "copy", "pickle"):
         assert read_op([bare]) == (bare, None)
+    assert read_op(["append_rows", [0, 3]]) == ("append_rows", (0, 3))
+    assert read_op(["merge", [1, 1]]) == ("merge", (1, 1))
+    assert read_op(["extract", 1]) == ("extract", 1)
+    assert read_op(["extend", [2]]) == ("extend", (2,))
+    assert read_op(["split", 2, [0]]) == ("split", (2, 0))
     for wrong in (
         None,
         [],
+        ["append_rows", 3],
+        ["extract", [0]],
+        ["extract", -1],
+        ["extend", []],
+        ["split", [0]],
+        ["split", -1, [0]],
+        ["split", 1, 0],
         ["append", True],
         ["append", "1"],
         ["reset", 1],
@@ -52,6 +64,8 @@ def test_rows_are_there_whichever_ops_before_were_refused() -> None:
         [["select", [0]], ["reorder", [1, 0]]],
         [["select", [0]], ["reorder", [0]]],
         [["repeat", 2], ["reorder", [3, 2, 1, 0]]],
+        [["extend", [1, 1]], ["select", [3]]],
+        [["extract", 1], ["merge", [0, 0, 0]], ["select", [2]]],
     ):
         assert read_run({**message, "sequences": [ops]}).sequences
     for ops in ([["reorder", [0]]], [["select", [0]], ["select", [2]]], [["repeat", 2], ["select", [4]]]):
