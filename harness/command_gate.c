@@ -57,6 +57,13 @@ static void add_item(kvc_text *out, const kvc_gate_item *item)
         add_foreign(out, item->entry->expires);
         kvc_text_add(out, "\n");
     }
+    if (item->state == KVC_GATE_FLAKY) {
+        kvc_words_add_tries(&plain, item->finding);
+        kvc_text_add(out, "  seen:");
+        add_foreign(out, kvc_text_string(&plain));
+        kvc_text_add(out, "\n");
+        kvc_text_free(&plain);
+    }
     if (item->note[0] != '\0') {
         kvc_text_add(out, "  note: ");
         add_foreign(out, item->note);
@@ -95,6 +102,8 @@ static void add_counts(kvc_text *out, const kvc_gate *gate)
         if (gate->count[state] > 0)
             kvc_text_add_format(out, ", %zu %s", gate->count[state], words[state]);
     }
+    if (gate->covered > 0)
+        kvc_text_add_format(out, ", %d known in another way", gate->covered);
     if (gate->elsewhere > 0)
         kvc_text_add_format(out, ", %d of other targets or versions", gate->elsewhere);
     kvc_text_add_format(out, "; seed %s\n", kvc_json_string(gate->result, "seed"));

@@ -9,7 +9,7 @@
 #include "harness/record.h"
 #include "harness/system.h"
 
-enum { FLAKY_RUNS = 3, DEATHS_MAX = 20 };
+enum { DEATHS_MAX = 20 };
 
 typedef struct explorer {
     const kvc_bench *bench;
@@ -94,10 +94,28 @@ static int find_cover(const explorer *self, const kvc_finding *finding)
     return -1;
 }
 
-/* Runs the minimal case again: three times in all must agree. */
+/* What one run of a case showed, in a few words. */
+static void tell_try(const explorer *self, const kvc_finding *finding, int failed, const kvc_failure *failure, char *out,
+                     size_t size)
+{
+    kvc_finding shown = *finding;
+    kvc_error ignored;
+
+    shown.failure = *failure;
+    if (!failed)
+        (void)snprintf(out, size, "conforms");
+    else if (kvc_finding_name(self->bench, &shown, &ignored))
+        (void)snprintf(out, size, "%s: %s: %s", kvc_law_name(shown.law), shown.tensor,
+                       kvc_deviation_text((kvc_deviation)failure->deviation));
+    else
+        (void)snprintf(out, size, "%s", kvc_law_name((kvc_law)failure->law));
+}
+
+/* Runs the minimal case again: three times in all, with that in which it was found, must agree. */
 static kvc_crew_result look_for_flakes(explorer *self, kvc_finding *finding)
 {
-    for (int run = 0; run < FLAKY_RUNS - 1; run++) {
+    tell_try(self, finding, 1, &finding->failure, finding->tries[0], sizeof finding->tries[0]);
+    for (int run = 1; run < KVC_TRIES; run++) {
         uint8_t failed = 0;
         kvc_failure failure;
         kvc_crew_result result = kvc_crew_evaluate(self->bench->crew, &finding->params, &finding->sequence, 1, &failed,
@@ -107,6 +125,7 @@ static kvc_crew_result look_for_flakes(explorer *self, kvc_finding *finding)
         if (!failed || !kvc_failures_alike(&finding->failure, &finding->params, &finding->sequence, &failure,
                                            &finding->params, &finding->sequence, 0))
             finding->flaky = 1;
+        tell_try(self, finding, failed, &failure, finding->tries[run], sizeof finding->tries[run]);
     }
     return KVC_CREW_DONE;
 }
@@ -273,6 +292,7 @@ static kvc_crew_result describe(explorer *self, kvc_finding *finding)
         return result;
     if (text[0] == '\0') {
         finding->flaky = 1;
+        (void)snprintf(finding->tries[KVC_TRIES], sizeof finding->tries[KVC_TRIES], "conforms");
         kvc_error_set(&finding->no_script, "the case did not fail when it was run again");
         return KVC_CREW_DONE;
     }

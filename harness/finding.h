@@ -6,6 +6,9 @@
 
 #include "harness/crew.h"
 
+/* How often a minimal case is run before it is reported. */
+enum { KVC_TRIES = 3 };
+
 typedef struct kvc_finding {
     kvc_failure failure; /* of the minimal case, as the judge named it */
     kvc_law law;         /* with what the minimal case itself shows: CALL, RESET */
@@ -16,7 +19,8 @@ typedef struct kvc_finding {
     int proved;            /* every smaller sequence was run */
     uint64_t smaller_tried;
     int shrunk;            /* made as small as it goes */
-    int flaky;             /* the minimal case did not fail each time */
+    int flaky;             /* the minimal case did not fail in the same way each time */
+    char tries[KVC_TRIES + 1][256]; /* what its runs showed, that which describes it last; "": there was none */
     char tensor[160];      /* "keys" or "keys of DynamicLayer", "length" ... */
     char wrong[200];       /* that of it which is part of the cause */
     char situation[200];

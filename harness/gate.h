@@ -9,6 +9,7 @@
 
 #include "harness/baseline.h"
 #include "harness/commands.h"
+#include "harness/finding.h"
 
 typedef enum kvc_gate_state {
     KVC_GATE_KNOWN = 0, /* a finding that the baseline holds */
@@ -28,6 +29,7 @@ typedef struct kvc_gate_item {
     char version[64];          /* where it was met, or tried */
     char id[48];               /* of a known one, when its case shows another id than the entry's; otherwise "" */
     char note[400];            /* why it is unknown, which file of the corpus; may be "" */
+    kvc_finding *shown;        /* of an entry whose case was tried: what it shows, owned; or NULL */
 } kvc_gate_item;
 
 typedef struct kvc_gate {
@@ -38,6 +40,7 @@ typedef struct kvc_gate {
     int items;
     size_t count[KVC_GATE_STATES];
     int elsewhere; /* entries that speak of other targets or versions */
+    int covered;   /* findings that are those of entries, met in another way */
     char today[16];
 } kvc_gate;
 
@@ -47,5 +50,13 @@ typedef struct kvc_gate {
  */
 int kvc_gate_look(const kvc_session *session, int may_be_new, kvc_gate *gate);
 void kvc_gate_clear(kvc_gate *gate);
+
+/*
+ * What joins failures to one finding within a run joins a finding to an entry: with another seed a fault may be met past a boundary
+ * first, and has another id then. Whether an entry covers what was met at `version` ...
+ */
+int kvc_gate_covers(const kvc_gate *gate, const kvc_finding *met, const char *subject, const char *version, const char *variant);
+/* ... and takes those away that are new and covered; their cases are run again for it. Returns 0, or an exit status as told. */
+int kvc_gate_cover(const kvc_session *session, kvc_gate *gate);
 
 #endif

@@ -272,6 +272,13 @@ cJSON *kvc_record_finding(const kvc_record_run *run, const kvc_bench *bench, con
     }
     cJSON_AddStringToObject(json, "severity", severity_of(&finding->failure));
     cJSON_AddBoolToObject(json, "flaky", finding->flaky);
+    if (finding->flaky) {
+        part = cJSON_AddArrayToObject(json, "tries");
+        for (int at = 0; at <= KVC_TRIES; at++) {
+            if (finding->tries[at][0] != '\0')
+                cJSON_AddItemToArray(part, cJSON_CreateString(finding->tries[at]));
+        }
+    }
     cJSON_AddFalseToObject(json, "control");
     cJSON_AddNumberToObject(json, "failures", (double)finding->failures);
     cJSON_AddStringToObject(json, "tensor", finding->tensor);

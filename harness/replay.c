@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/finding.h"
 #include "harness/target.h"
 
 enum { MEMORY_MB = 1024, GROWTH_MB = 16 };
@@ -109,8 +108,11 @@ static int perform(kvc_replayer *self, const kvc_bench *bench, const kvc_case *i
         if (detail[0] != '\0') {
             out->detail = cJSON_Parse(detail);
             out->outcome = KVC_CASE_BREAKS;
-            if (kvc_finding_name(bench, &finding, &ignored))
+            if (kvc_finding_name(bench, &finding, &ignored)) {
                 (void)snprintf(out->id, sizeof out->id, "%s", finding.id);
+                out->finding = finding;
+                out->finding.shrunk = 1; /* cases that are kept are as small as they go */
+            }
             out->law = finding.law;
         }
         status = 0;

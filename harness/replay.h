@@ -8,6 +8,7 @@
 
 #include "harness/case.h"
 #include "harness/commands.h"
+#include "harness/finding.h"
 
 /* What came of a case. */
 typedef struct kvc_replayed {
@@ -15,6 +16,7 @@ typedef struct kvc_replayed {
     kvc_case_outcome outcome;
     kvc_law law;    /* of KVC_CASE_BREAKS */
     char id[48];    /* of the finding that it shows; "" when it cannot be named */
+    kvc_finding finding; /* that finding, without detail and script; only where it has an id */
     cJSON *detail;  /* of KVC_CASE_BREAKS: title, expected, observed; owned, may be NULL */
     kvc_error why;  /* why it is absent or impossible */
 } kvc_replayed;

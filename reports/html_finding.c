@@ -191,7 +191,12 @@ static void add_sure(kvc_text *out, const kvc_report_model *model, size_t cause,
 {
     kvc_text_add(out, "<dt>How sure</dt><dd>");
     if (kvc_json_true(finding, "flaky")) {
-        kvc_text_add(out, "<b>≈ Flaky:</b> the case did not fail every time it was run. ");
+        kvc_text tries = {0};
+        kvc_words_add_tries(&tries, finding);
+        kvc_text_add(out, "<b>≈ Flaky:</b> the case did not fail every time it was run");
+        kvc_text_add_html_short(out, kvc_text_string(&tries), KVC_LINES_SHOW, KVC_HTML_TEXT_MAX);
+        kvc_text_add(out, ". ");
+        kvc_text_free(&tries);
     }
     if (kvc_json_true(finding, "control")) {
         kvc_text_add(out, "<b>⚑ Control:</b> this cache is broken on purpose. ");

@@ -155,8 +155,14 @@ void kvc_markdown_add_finding(kvc_text *out, const kvc_report_model *model, size
     kvc_text_add_format(out, "** (%s): %s\n- **%s**: ", kvc_severity_meaning(kvc_json_string(json, "severity")),
                         kvc_report_law_text(kvc_json_string(json, "law")), kvc_json_string(json, "basis"));
     kvc_markdown_add_short(out, kvc_json_string(json, "source"));
-    kvc_text_add_format(out, "\n- %s%s", kvc_json_true(json, "flaky") ? "Flaky: the case did not fail every time. " : "",
-                        kvc_json_true(json, "control") ? "Control: broken on purpose. " : "");
+    kvc_text_add(out, "\n- ");
+    if (kvc_json_true(json, "flaky")) {
+        kvc_text_add(out, "Flaky: the case did not fail every time");
+        kvc_words_add_tries(&plain, json);
+        kvc_markdown_add_text(out, &plain);
+        kvc_text_add(out, ". ");
+    }
+    kvc_text_add(out, kvc_json_true(json, "control") ? "Control: broken on purpose. " : "");
     kvc_words_add_minimal(out, json);
     kvc_text_add(out, "\n- ");
     kvc_text_add(&plain, kvc_json_string(json, "replay"));

@@ -137,6 +137,17 @@ void kvc_words_add_minimal(kvc_text *text, const cJSON *finding)
     }
 }
 
+void kvc_words_add_tries(kvc_text *text, const cJSON *finding)
+{
+    const cJSON *tries = cJSON_GetObjectItemCaseSensitive(finding, "tries");
+    const cJSON *one;
+    cJSON_ArrayForEach (one, tries) {
+        kvc_text_add(text, one == tries->child ? " (" : "; ");
+        kvc_text_add(text, cJSON_IsString(one) ? one->valuestring : "?");
+    }
+    kvc_text_add(text, cJSON_GetArraySize(tries) > 0 ? ")" : "");
+}
+
 void kvc_words_add_command(kvc_text *text, const cJSON *words)
 {
     const cJSON *word = NULL;

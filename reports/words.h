@@ -25,6 +25,8 @@ void kvc_words_add_value(kvc_text *text, const cJSON *value);
 void kvc_words_add_command(kvc_text *text, const cJSON *words);
 /* How it is known that the case is minimal, one sentence. */
 void kvc_words_add_minimal(kvc_text *text, const cJSON *finding);
+/* ` (KEYS: keys: too short; conforms; conforms)`: what each run of a flaky case showed. Nothing where that is not told. */
+void kvc_words_add_tries(kvc_text *text, const cJSON *finding);
 /* `✗ 3 findings in 2 of 8 variants`, or `✓ No finding in 8 variants`, one line without the rest of the counts. */
 void kvc_words_add_headline(kvc_text *text, const kvc_report_model *model);
 /* `transformers 5.24.0`, or the subject alone. */

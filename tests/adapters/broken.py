@@ -175,6 +175,7 @@ class Broken(Adapter):
         self.fault = fault
         self.hoard: list[bytearray] = []
         self.runs = 0
+        self.crops = 0
 
     def reply(self, request: dict[str, Any]) -> bytes:
         self.runs += request["request"] == "run"
@@ -209,6 +210,12 @@ class Broken(Adapter):
             self.errors[result[6]] = ["Väl\u202eError" * 30, "x" + "\u00fc\U0001f600\u001b[31m\n" * 2000]
         if self.fault in {"length_off", "length_off_then_hangs"} and op[0] == "crop":
             result[1] = [result[1][0] + 1]
+        self.crops += op[0] == "crop"
+        if op[0] == "crop" and (
+            (self.fault == "length_off_now_and_then" and self.crops % 97 == 0)
+            or (self.fault == "length_off_at_first" and self.crops <= 2)
+        ):
+            result[1] = [result[1][0] + 1]
         if self.fault == "tensor_twice":
             result[5] += [[result[5][0], 0]] if result[5] else []
         return result
@@ -224,6 +231,8 @@ STEP = (
     "swells",
     "length_off",
     "length_off_then_hangs",
+    "length_off_now_and_then",
+    "length_off_at_first",
     "tensor_twice",
     "refuses_loudly",
 )

@@ -39,7 +39,7 @@ gate builtin:full | masked
 cp whole.json known.json
 change "entries[0]['when'] = {'from': '7'}"
 gate builtin:full+crop_takes_oldest | masked
-# Ids that are made otherwise now are carried over.
+# Ids that are made otherwise now: the fault is known, and is carried over.
 cp whole.json known.json
 change "entries[0]['id'] = 'KEYS-00000000'"
 gate builtin:full+crop_takes_oldest | masked
@@ -55,6 +55,20 @@ PYTHON
 try kvconform gate builtin:full+zero_empties --baseline known.json --cases corpus --budget 1
 change 'del entries[1]'
 try kvconform gate builtin:full+zero_empties --baseline known.json --cases corpus --budget 1 | masked
+# What does not repeat is told, with all that was seen, and decides nothing; nor is it accepted.
+flaky="exec:python3 $KVC_TOP/tests/adapters/broken.py length_off_now_and_then"
+echo '{"schema": "kvconform-baseline/1", "entries": []}' >known.json
+kvconform gate "$flaky" --baseline known.json --budget 600 --jobs 1 --json flaky.json >output || fail "flaky: $(cat output)"
+sed -n '1p; /^flaky/s/:.*//p; s/^  seen: ([^;]*; /  seen: (X; /p' output | sort | uniq -c | sed 's/^ *[0-9]* //'
+python3 -B "$KVC_TOP/tests/command_line/json_schema.py" "$KVC_TOP/reports/schemas/kvconform-result-1.schema.json" flaky.json
+kvconform baseline update "$flaky" --baseline known.json --add --reason x --budget 600 --jobs 1
+kvconform run "$flaky" --budget 600 --jobs 1 --report flaky --quiet || [ $? -eq 1 ]
+grep -o 'Flaky: the case did not fail every time ([A-Z]*:' flaky/report.md | sort -u
+mkdir flaky-cases
+cat >flaky-cases/case.json <<'END'
+{"schema": "kvconform-case/1", "subject": "builtin", "variant": "full", "params": {"batch": 1}, "ops": [["append", 2], ["crop", -1]]}
+END
+kvconform gate "${flaky%now_and_then}at_first" --baseline known.json --cases flaky-cases --budget 1 --jobs 1 | masked
 # A subject that cannot be run is not a pass.
 gate exec:false
 # Files that are not right are refused whole, and nothing is written.

@@ -1,0 +1,83 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/gate.h"
+#include "harness/replay.h"
+#include "harness/target.h"
+#include "reports/model.h"
+
+int kvc_gate_covers(const kvc_gate *gate, const kvc_finding *met, const char *subject, const char *version, const char *variant)
+{
+    for (int at = 0; at < gate->items; at++) {
+        const kvc_gate_item *item = &gate->item[at];
+        if (item->state == KVC_GATE_KNOWN && item->shown != NULL && strcmp(item->version, version) == 0 &&
+            strcmp(kvc_json_string(item->entry->item, "subject"), subject) == 0 &&
+            strcmp(kvc_json_string(item->entry->item, "variant"), variant) == 0 && kvc_finding_covers(item->shown, met))
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether the subject that runs is where a new finding was met. */
+static int was_met_here(const kvc_gate_item *item, const cJSON *hello, const kvc_target *target)
+{
+    const cJSON *one = cJSON_GetObjectItemCaseSensitive(item->finding, "case");
+
+    return item->state == KVC_GATE_NEW && strcmp(kvc_json_string(one, "subject"), kvc_json_string(hello, "subject")) == 0 &&
+           strcmp(item->version, kvc_json_string(hello, "version")) == 0 &&
+           kvc_target_takes(target, kvc_json_string(one, "variant"));
+}
+
+/* Runs the case of a new finding again. One that cannot be run stays new. */
+static int is_covered(const kvc_session *session, const kvc_gate *gate, const kvc_gate_item *item, kvc_replayer *replayer)
+{
+    char *text = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(item->finding, "case"));
+    kvc_replayed replayed = {.detail = NULL};
+    kvc_error ignored = {""};
+    kvc_case one;
+    int covered = 0;
+
+    if (text != NULL && kvc_case_parse(text, strlen(text), "a new finding", session->catalogue, &one, &ignored) &&
+        kvc_replayer_run(replayer, &one, &replayed, &ignored) == 0 && replayed.id[0] != '\0')
+        covered = kvc_gate_covers(gate, &replayed.finding, replayed.subject, replayed.version, one.variant);
+    cJSON_free(text);
+    kvc_replayed_clear(&replayed);
+    return covered;
+}
+
+static void take_away(kvc_gate *gate, int at)
+{
+    cJSON_Delete(gate->item[at].finding);
+    gate->items--;
+    memmove(&gate->item[at], &gate->item[at + 1], (size_t)(gate->items - at) * sizeof *gate->item);
+    gate->count[KVC_GATE_NEW]--;
+    gate->covered++;
+}
+
+int kvc_gate_cover(const kvc_session *session, kvc_gate *gate)
+{
+    const kvc_options *options = session->options;
+    kvc_target *target = malloc(sizeof *target);
+    kvc_replayer *replayer = kvc_replayer_open(session);
+    kvc_error error = {""};
+    int status = 0;
+
+    if (target == NULL || replayer == NULL) {
+        kvc_complain("not enough memory");
+        status = KVC_EXIT_INTERNAL;
+    }
+    for (int word = 0; word < options->words && status == 0 && gate->count[KVC_GATE_NEW] > 0 && gate->baseline.entries > 0; word++) {
+        if (kvc_target_parse(options->word[word], options, target, &error) != KVC_TARGET_READY ||
+            kvc_replayer_start(replayer, options->word[word], &error) != 0)
+            continue; /* told by the run */
+        for (int at = gate->items - 1; at >= 0 && !*session->stop; at--) {
+            if (was_met_here(&gate->item[at], kvc_replayer_hello(replayer), target) &&
+                is_covered(session, gate, &gate->item[at], replayer))
+                take_away(gate, at);
+        }
+        status = *session->stop ? KVC_EXIT_INTERRUPTED : 0;
+    }
+    kvc_replayer_close(replayer);
+    free(target);
+    return status;
+}
