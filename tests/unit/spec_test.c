@@ -257,6 +257,11 @@ Test(spec, shipped) {
     cr_expect_geq(catalogue.specs, (size_t)25);
     for (size_t at = 0; at < catalogue.specs; at++) {
         const kvc_spec *spec = &catalogue.spec[at];
+        /* Of a cache that holds several sequences no tensors are looked at. */
+        if (spec->memory != 0) {
+            cr_expect(kvc_spec_has_op(spec, KVC_DECODE), "%s", spec->variant);
+            continue;
+        }
         cr_expect(kvc_spec_has_op(spec, KVC_APPEND), "%s", spec->variant);
         cr_expect(kvc_spec_uses(spec, offsetof(kvc_params, batch)), "%s", spec->variant);
         cr_expect(spec->views > 0 || spec->layers > 0, "%s", spec->variant);
