@@ -71,6 +71,7 @@ static int start(kvc_channel *channel, kvc_error *error)
             close_pipe(to);
             close_pipe(from);
             (void)signal(SIGPIPE, SIG_DFL);
+            (void)signal(SIGXFSZ, SIG_DFL);
             (void)execvp(arguments.wanted[0], arguments.wanted);
         }
         _exit(127);

@@ -147,6 +147,10 @@ int kvc_command_baseline(const kvc_session *session)
             status = KVC_EXIT_NOT_RUN;
         }
     }
+    if (status == KVC_EXIT_INTERRUPTED) {
+        kvc_error_set(&error, "interrupted: %.400s stays as it was", options->baseline);
+        kvc_complain(error.text);
+    }
     kvc_gate_clear(&gate);
     return status;
 }

@@ -173,6 +173,8 @@ int kvc_command_gate(const kvc_session *session)
             show(&gate, status, options.explore,
                  options.json != NULL && strcmp(options.json, "-") == 0 ? stderr : stdout);
     }
+    if (status == KVC_EXIT_INTERRUPTED)
+        kvc_complain("interrupted: nothing is decided");
     kvc_gate_clear(&gate);
     return status;
 }

@@ -227,6 +227,13 @@ static int same_refusal(const kvc_finding *finding, const kvc_finding *other)
            (a < 0) == (b < 0) && (a < 0 || same_shape(&finding->sequence.op[a], &other->sequence.op[b]));
 }
 
+/* To what number a refused append moves the length depends on its argument, and says nothing of the cause. */
+static int same_deviation(const kvc_finding *finding, const kvc_finding *other)
+{
+    return strcmp(deviation_of(&finding->failure), deviation_of(&other->failure)) == 0 ||
+           (finding->failure.law == KVC_ATOMIC && other->failure.law == KVC_ATOMIC && finding->failure.place == KVC_PLACE_LENGTH);
+}
+
 int kvc_finding_covers(const kvc_finding *finding, const kvc_finding *other)
 {
     kvc_situation a = kvc_failure_outline(&finding->failure);
@@ -252,8 +259,7 @@ int kvc_finding_covers(const kvc_finding *finding, const kvc_finding *other)
     if (finding->failure.law > other->failure.law ||
         (finding->failure.law != other->failure.law && finding->failure.rule == KVC_CONTRACT_UNRECORDED) ||
         finding->failure.place != other->failure.place ||
-        strcmp(deviation_of(&finding->failure), deviation_of(&other->failure)) != 0 ||
-        family(finding->failure.op) != family(other->failure.op) || strcmp(finding->wrong, other->wrong) != 0 || a.ask != b.ask ||
+        !same_deviation(finding, other) || family(finding->failure.op) != family(other->failure.op) || strcmp(finding->wrong, other->wrong) != 0 || a.ask != b.ask ||
         (finding->params.call != KVC_CALL_POSITION && other->params.call == KVC_CALL_POSITION))
         return 0;
     for (int at = 0; at <= other->sequence.count && found < finding->sequence.count; at++) {

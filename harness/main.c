@@ -33,6 +33,8 @@ static void catch_signals(void)
     (void)sigaction(SIGTERM, &action, NULL);
     action.sa_handler = SIG_IGN;
     (void)sigaction(SIGPIPE, &action, NULL);
+    /* A file that would grow beyond the limit of this user is an error of writing, to be told as any other. */
+    (void)sigaction(SIGXFSZ, &action, NULL);
 }
 
 /*
