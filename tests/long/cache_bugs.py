@@ -27,7 +27,7 @@ BUDGET = "2000"
 
 @dataclass(frozen=True)
 class Bug:
-    """One change: `old` becomes `new` in the text of class `place`; class `shown`, its own or one that uses it, tells it."""
+    """One change: `old` becomes `new` in the text of class `place`; class `shown`, its own or a user of it, tells it."""
 
     place: str
     old: str
