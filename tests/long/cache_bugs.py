@@ -1,4 +1,4 @@
-"""cache_bugs.py PYTHON [--of-class] [NUMBER...]: does the gate see a bug that is put into the caches of transformers 5.24.0?
+"""cache_bugs.py PYTHON [--of-class] [NUMBER...]: does the gate see a bug that is put into transformers 5.24.0?
 
 PYTHON is an interpreter that has that version. Each bug is one change of cache_utils.py in a copy of the package; the
 gate must fail with the class that has it, one of the laws that it can be said to break, and a case of few ops, and it
@@ -27,7 +27,7 @@ BUDGET = "2000"
 
 @dataclass(frozen=True)
 class Bug:
-    """One change: `old` becomes `new` in the text of class `place`; class `shown`, its own or a user of it, tells it."""
+    """One change: `old` becomes `new` in the text of class `place`; class `shown` (its own, or a user) tells it."""
 
     place: str
     old: str
