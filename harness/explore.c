@@ -44,8 +44,10 @@ static void exclude_trigger(explorer *self, const kvc_finding *finding)
     kvc_model model;
     kvc_situation situation = finding->failure.situation;
     int kind = -1;
+    /* On several sequences something may be put off until the next decode: what kills it then is the op that put it off. */
+    int put_off = self->bench->spec->memory != 0 && finding->failure.op == KVC_DECODE && finding->failure.step > 0;
 
-    if (finding->law == KVC_ALIVE) {
+    if (finding->law == KVC_ALIVE && !put_off) {
         /* The hang was seen again and again while the case was made smaller. */
         if (finding->failure.deviation == KVC_HUNG)
             kvc_crew_hurry(self->bench->crew, 1);
@@ -72,7 +74,9 @@ static void exclude_trigger(explorer *self, const kvc_finding *finding)
             break;
     }
     kvc_model_close(&model);
-    if (kind >= 0 && kind != KVC_RECORD)
+    if (kind >= 0 && finding->law == KVC_ALIVE)
+        kvc_exclude_outline(self->exclusions.always[kind], &finding->failure, &situation);
+    else if (kind >= 0 && kind != KVC_RECORD)
         kvc_exclude_outline(self->exclusions.often[kind], &finding->failure, &situation);
 }
 

@@ -10,6 +10,7 @@ static const struct {
     int tokens;
 } kinds[] = {
     {"full", KVC_MODEL_FULL, {1, 0, 0}, 0, 1},
+    {"quantised", KVC_MODEL_FULL, {1, 0, 0}, 0, 1},
     {"window", KVC_MODEL_WINDOW, {1, 1, 0}, 0, 2},
     {"window_full_size", KVC_MODEL_WINDOW, {1, 1, 0}, 1, 2},
     {"recurrent", KVC_MODEL_RECURRENT, {0, 0, 2}, 0, 0},

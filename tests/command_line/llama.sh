@@ -8,7 +8,8 @@ tail -n 1 output
 # Laws that docs/contracts-llama.cpp.md lists for a kind.
 known() {
   case $1 in
-  full) echo ALIVE ATOMIC SAVE LENGTH VALUES ISOLATION ;;
+  quantised) echo ALIVE ATOMIC SAVE LENGTH VALUES ISOLATION ;;
+  full) echo ATOMIC SAVE LENGTH VALUES ISOLATION ;;
   window) echo ATOMIC SAVE LENGTH VALUES ISOLATION RESUME ;;
   window_full_size) echo ATOMIC SAVE LENGTH VALUES ISOLATION RESUME ;;
   recurrent) echo REFUSE ATOMIC ;;
@@ -17,7 +18,7 @@ known() {
   hybrid_window) echo ALIVE REFUSE ATOMIC SAVE LENGTH VALUES ISOLATION ;;
   esac
 }
-for kind in full window window_full_size recurrent hybrid hybrid_snapshots hybrid_window; do
+for kind in full quantised window window_full_size recurrent hybrid hybrid_snapshots hybrid_window; do
   kvconform run "llama.cpp:$kind" --budget 600 --report "$kind" >output 2>complaint || [ $? -eq 1 ] || fail "$kind: $(cat complaint)"
   for law in $(sed -n 's/^ *law: *\([A-Z]*\).*/\1/p' output | sort -u); do
     case " $(known "$kind") " in

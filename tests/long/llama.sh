@@ -4,7 +4,8 @@ prefix=${KVCONFORM_LLAMA-}
 # Laws that docs/contracts-llama.cpp.md lists for a kind.
 known() {
   case $1 in
-  full) echo ALIVE ATOMIC SAVE LENGTH VALUES ISOLATION ;;
+  quantised) echo ALIVE ATOMIC SAVE LENGTH VALUES ISOLATION ;;
+  full) echo ATOMIC SAVE LENGTH VALUES ISOLATION ;;
   window) echo ATOMIC SAVE LENGTH VALUES ISOLATION RESUME ;;
   window_full_size) echo ATOMIC SAVE LENGTH VALUES ISOLATION RESUME ;;
   recurrent) echo REFUSE ATOMIC ;;
@@ -13,7 +14,7 @@ known() {
   hybrid_window) echo ALIVE REFUSE ATOMIC SAVE LENGTH VALUES ISOLATION ;;
   esac
 }
-for kind in full window window_full_size recurrent hybrid hybrid_snapshots hybrid_window; do
+for kind in full quantised window window_full_size recurrent hybrid hybrid_snapshots hybrid_window; do
   budget=20000
   [ "$kind" != window ] || budget=80000 # it gets a fourth of it
   kvconform run "llama.cpp:$kind" --budget "$budget" --json "$kind.json" >output 2>complaint || [ $? -eq 1 ] || fail "$kind: $(cat complaint)"
