@@ -134,6 +134,10 @@ int kvc_command_bisect(const kvc_session *session)
         kvc_checkout_close(&self.checkout);
         return status;
     }
+    if (strcmp(self.item.subject, "builtin") == 0) {
+        kvc_complain("a case of the built-in caches: they have one version, so there is nothing to bisect");
+        return KVC_EXIT_USAGE;
+    }
     self.version = calloc(KVC_TARGET_VERSIONS_MAX, sizeof *self.version);
     if (self.version == NULL) {
         kvc_complain("not enough memory");

@@ -161,7 +161,9 @@ static void smoke_all(smoking *self, const cJSON *hello)
         check(self, 0, "lists its variants", "not enough memory");
         return;
     }
-    (void)snprintf(what, sizeof what, "%s %s: a contract covers it", subject, version);
+    (void)snprintf(what, sizeof what, "%s %s: %s", subject, version,
+                   contract != NULL && strcmp(contract->id, "standard") == 0 ? "it has no contract, so the standard rules count"
+                                                                             : "a contract covers it");
     check(self, contract != NULL, what, "kvconform list contracts shows what there is");
     for (size_t at = 0; variants[at] != NULL && contract != NULL && !*self->session->stop; at++) {
         const kvc_spec *spec = kvc_catalogue_spec(catalogue, subject, variants[at]);

@@ -349,6 +349,12 @@ static int differing_row(const cJSON *expected, const cJSON *observed, const cha
     return 0;
 }
 
+/* 1 for "0": what list_text wrote is one number. */
+static int is_one_token(const char *list)
+{
+    return list[0] != '\0' && list[strspn(list, "0123456789")] == '\0';
+}
+
 /* "0, 1", "none" */
 static void list_text(const cJSON *tensors, const char *name, int number, char *out)
 {
@@ -530,8 +536,8 @@ static void make_title(kvc_judge *judge, const kvc_op *op, const kvc_observation
             (void)snprintf(predicate, sizeof predicate, "%s %.60s at %.60s instead of %.60s",
                            returned ? "returns" : "leaves", name, have, want);
         else
-            (void)snprintf(predicate, sizeof predicate, "%s %.60s with tokens %.60s instead of %.60s%s",
-                           returned ? "returns" : "leaves", name, have, want, in_row);
+            (void)snprintf(predicate, sizeof predicate, "%s %.60s with token%s %.60s instead of %.60s%s",
+                           returned ? "returns" : "leaves", name, is_one_token(have) ? "" : "s", have, want, in_row);
         break;
     case KVC_PLACE_MASK:
         if (observation == NULL)

@@ -371,7 +371,7 @@ static int check_words(const kvc_options *options, kvc_error *error)
         return options->words == 1;
     case KVC_VERB_LIST:
         if (options->words != 1)
-            kvc_error_set(error, "list: expected targets, variants, laws, contracts or faults");
+            kvc_error_set(error, "list: expected %stargets, variants, laws, contracts or faults", options->words > 1 ? "only one of " : "");
         return options->words == 1;
     case KVC_VERB_HELP:
     case KVC_VERB_VERSION:

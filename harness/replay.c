@@ -142,8 +142,13 @@ int kvc_replayer_run(kvc_replayer *self, const kvc_case *item, kvc_replayed *out
                        item->variant, item->params, 0, NULL};
     for (size_t at = 0; names != NULL && names[at] != NULL; at++)
         listed |= strcmp(names[at], item->variant) == 0;
-    if (names == NULL || contract == NULL || bench.spec == NULL) {
-        kvc_error_set(error, "no contract or no spec for %s %s", out->subject, out->version);
+    if (names == NULL) {
+        kvc_error_set(error, "not enough memory");
+    } else if (contract == NULL) {
+        kvc_error_set(error, "no contract for %s %s", out->subject, out->version);
+    } else if (bench.spec == NULL) {
+        kvc_error_set(error, listed ? "no spec for %s %s, variant %s" : "%s %s has no variant %s, which the case needs",
+                      out->subject, out->version, item->variant);
     } else if (!listed && kvc_hello_unavailable(self->hello, item->variant) != NULL) {
         kvc_error_set(error, "%s cannot be run here: %s", item->variant, kvc_hello_unavailable(self->hello, item->variant));
     } else if (!listed) {

@@ -166,6 +166,9 @@ int kvc_reply_parse(char *line, size_t length, int64_t id, cJSON **out, char **r
         return 0;
     if (kvc_json_parse(line, length, where, out, error) && check_message(*out, id, error))
         return 1;
+    if (*out == NULL && (length == 0 || strchr("{[ \t", line[0]) == NULL))
+        kvc_error_set(error, "%s: not valid JSON, expected a line that begins with {; what a subject prints belongs on standard error",
+                      where);
     cJSON_Delete(*out);
     *out = NULL;
     if (results != NULL) {

@@ -38,6 +38,20 @@ static double add_new_tokens(kvc_text *out, const cJSON *op, double next)
     return next + count;
 }
 
+/* What sort of cache the case needs. */
+static void add_sizes(kvc_text *out, const cJSON *finding)
+{
+    kvc_text plain = {0};
+    kvc_words_add_sizes(&plain, finding);
+    if (plain.length > 0) {
+        kvc_text_add(out, "<p class=\"soft\">with ");
+        kvc_html_add(out, kvc_text_string(&plain));
+        kvc_text_add(out, "</p>\n");
+    }
+    out->failed |= plain.failed;
+    kvc_text_free(&plain);
+}
+
 /* The case as a row of steps; the one that goes wrong is marked. */
 static void add_steps(kvc_text *out, const cJSON *finding)
 {
@@ -299,6 +313,7 @@ static void add_card(kvc_text *out, const kvc_report_model *model, size_t cause,
     kvc_html_add_anchor(out, model, cause);
     kvc_text_add(out, "\">\n");
     add_steps(out, finding);
+    add_sizes(out, finding);
     /* First what the finding is about. */
     if (lanes.wrong == 0) {
         add_facts(out, finding, 0);

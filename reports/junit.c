@@ -59,6 +59,7 @@ static void add_test(kvc_text *out, const kvc_report_model *model, const kvc_rep
 static void add_finding(kvc_text *out, const cJSON *finding)
 {
     kvc_text plain = {0};
+    kvc_text sizes = {0};
     kvc_text_add(out, "<failure type=\"");
     add(out, kvc_json_string(finding, "law"));
     kvc_text_add(out, "\" message=\"");
@@ -67,7 +68,11 @@ static void add_finding(kvc_text *out, const cJSON *finding)
     kvc_text_add(&plain, kvc_json_string(finding, "title"));
     kvc_text_add(&plain, "\ncase: ");
     kvc_words_add_ops(&plain, finding);
-    kvc_text_add_format(&plain, "\nwrong at op %.0f\n", kvc_json_number(finding, "step"));
+    kvc_words_add_sizes(&sizes, finding);
+    kvc_text_add_format(&plain, "%s%s\nwrong at op %.0f\n", sizes.length > 0 ? "\nwith: " : "", kvc_text_string(&sizes),
+                        kvc_json_number(finding, "step") + 1);
+    plain.failed |= sizes.failed;
+    kvc_text_free(&sizes);
     kvc_words_add_difference(&plain, finding);
     kvc_text_add_format(&plain, "\n%s: %s\n%s\n", kvc_json_string(finding, "basis"), kvc_json_string(finding, "source"),
                         kvc_json_string(finding, "replay"));

@@ -141,6 +141,12 @@ void kvc_markdown_add_finding(kvc_text *out, const kvc_report_model *model, size
     kvc_text_add(out, ")</summary>\n\n");
     kvc_words_add_ops(&plain, json);
     kvc_markdown_add_code(out, &plain);
+    kvc_words_add_sizes(&plain, json);
+    if (plain.length > 0) {
+        kvc_text_add(out, " with ");
+        kvc_markdown_add_text(out, &plain);
+    }
+    kvc_text_free(&plain);
     kvc_text_add_format(out, " goes wrong at op %.0f. ", kvc_json_number(json, "step") + 1);
     kvc_words_add_difference(&plain, json);
     if (plain.length > 0) {

@@ -477,8 +477,10 @@ int kvc_result_check(const cJSON *result, char *error, size_t error_size)
     if (!merged && (!cJSON_IsString(schema) || strcmp(schema->valuestring, KVC_RESULT_SCHEMA) != 0)) {
         int other = cJSON_IsString(schema) && (strncmp(schema->valuestring, "kvconform-result/", 17) == 0 ||
                                                strncmp(schema->valuestring, "kvconform-merged/", 17) == 0);
-        return kvc_check_fail(&check, "schema", "expected `%s` or `%s`, found %s", KVC_RESULT_SCHEMA, KVC_MERGED_SCHEMA,
-                              other ? "another version of it" : kvc_check_kind(schema));
+        return kvc_check_fail(&check, "schema", "expected `%s` or `%s`, found %.60s", KVC_RESULT_SCHEMA, KVC_MERGED_SCHEMA,
+                              other                    ? "another version of it"
+                              : cJSON_IsString(schema) ? schema->valuestring
+                                                       : kvc_check_kind(schema));
     }
     if ((merged ? check_results(&check, result, &results) : check_header(&check, result)) < 0 ||
         kvc_check_list(&check, result, "runs", KVC_REQUIRED, KVC_RESULT_RUNS_MAX, &runs) < 0) {

@@ -89,6 +89,7 @@ static void add_cause(const kvc_summary *summary, size_t cause)
     const kvc_report_finding *finding = &summary->model->findings[summary->model->causes[cause].shown];
     const kvc_report_run *run = &summary->model->runs[finding->run];
     const cJSON *json = finding->json;
+    kvc_text sizes = {0};
     kvc_text ops = {0};
     kvc_text version = {0};
     kvc_text_add(out, "\n");
@@ -106,6 +107,13 @@ static void add_cause(const kvc_summary *summary, size_t cause)
     kvc_text_add_terminal_short(out, kvc_text_string(&version), CASE_COLUMNS);
     out->failed |= version.failed;
     kvc_text_free(&version);
+    kvc_words_add_sizes(&sizes, json);
+    if (sizes.length > 0) {
+        kvc_text_add(out, "\n  with: ");
+        kvc_text_add_terminal_short(out, kvc_text_string(&sizes), CASE_COLUMNS);
+    }
+    out->failed |= sizes.failed;
+    kvc_text_free(&sizes);
     kvc_text_add(out, "\n  case: ");
     kvc_words_add_ops(&ops, json);
     kvc_text_add_terminal_short(out, kvc_text_string(&ops), CASE_COLUMNS);

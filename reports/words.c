@@ -96,6 +96,31 @@ void kvc_words_add_ops(kvc_text *text, const cJSON *finding)
     }
 }
 
+void kvc_words_add_sizes(kvc_text *text, const cJSON *finding)
+{
+    /* Sizes of the cache are always told, the rest where it is not the simplest: then the case needs it. */
+    static const struct {
+        const char *name, *simplest;
+    } told[] = {{"batch", "1"},  {"heads", "1"},       {"window", ""},           {"capacity", ""},    {"kernel", ""},
+                {"block", ""},   {"keep", ""},         {"residual", ""},         {"chunk", "0"},      {"left", "0"},
+                {"dtype", "float32"}, {"layout", "contiguous"}, {"call", "position"}};
+    const cJSON *params = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(finding, "case"), "params");
+    int found = 0;
+    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
+        const cJSON *value = cJSON_GetObjectItemCaseSensitive(params, told[i].name);
+        kvc_text plain = {0};
+        if (value == NULL) {
+            continue;
+        }
+        kvc_words_add_value(&plain, value);
+        if (strcmp(kvc_text_string(&plain), told[i].simplest) != 0) {
+            kvc_text_add_format(text, "%s%s %s", found++ > 0 ? ", " : "", told[i].name, kvc_text_string(&plain));
+        }
+        text->failed |= plain.failed;
+        kvc_text_free(&plain);
+    }
+}
+
 void kvc_words_add_table(kvc_text *text, const cJSON *table)
 {
     const cJSON *entry = NULL;

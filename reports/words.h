@@ -17,6 +17,8 @@ const char *kvc_severity_meaning(const char *severity);
 void kvc_words_add_op(kvc_text *text, const cJSON *op);
 /* The ops of a finding's case: `append 2, crop -3`. */
 void kvc_words_add_ops(kvc_text *text, const cJSON *finding);
+/* With what the case needs: `window 2`, `batch 2, dtype float16`. Nothing where all is at its simplest. */
+void kvc_words_add_sizes(kvc_text *text, const cJSON *finding);
 /* `batch=1, dtype=float32`. */
 void kvc_words_add_table(kvc_text *text, const cJSON *table);
 /* A number, word or list of a result: `3`, `nothing`, `1, 2`, `none` for null. */

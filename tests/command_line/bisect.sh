@@ -90,3 +90,7 @@ try kvconform bisect case.json --versions 1.0.0
 try kvconform bisect --versions 1.0.0..2.0.0
 try kvconform bisect nowhere.json --versions 1.0.0..2.0.0
 try kvconform bisect case.json --versions v1..v6 --git repository
+export KVCONFORM_DATA="$KVC_TOP"
+kvconform run builtin:full+zero_empties --budget 100 --report builtin --quiet || [ $? -eq 1 ]
+mv builtin/cases/*.json builtin.json
+try kvconform bisect builtin.json --versions 1..2

@@ -18,6 +18,8 @@ for language in 'gcc -std=c11' 'clang -std=c11' 'g++ -x c++ -std=c++17' 'clang++
 done
 build "$compiler -std=c11" "$KVC_TOP/examples/my_cache.c" my_cache.so
 try kvconform smoke plugin:./my_cache.so
+kvconform run builtin:full+zero_empties --budget 100 --report another --quiet || [ $? -eq 1 ]
+try kvconform replay another/cases --target plugin:./my_cache.so
 kvconform run plugin:my_cache.so --budget 2000 | sed 's/[0-9,]* ops/N ops/'
 kvconform run plugin:my_cache.so:F*l --budget 100 --quiet
 kvconform run plugin:my_cache.so --variant 'F*l' --budget 100 --quiet
