@@ -105,7 +105,7 @@ BUGS = (
     ),
     Bug(
         "StaticIndexedLayer",
-        "self.indexer_keys.zero_()",
+        "self.indexer_cumulative_length.zero_()",
         "pass",
         "StaticIndexedLayer",
         "RESET",
