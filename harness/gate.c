@@ -342,10 +342,10 @@ static int take_entry(kvc_gate *gate, kvc_baseline_entry *entry, const kvc_sessi
                                     kvc_json_string(run, "variant"), "", ""};
         size_t length = strlen(place.subject);
         matched |= kvc_baseline_matches(entry, &place);
-        /* Of a subject that was run as a whole every variant is known. */
+        /* Of a subject that was run as a whole every variant is known, but for caches that are broken on purpose. */
         if (target != NULL && strncmp(entry->target, place.subject, length) == 0 && entry->target[length] == ':' &&
             kvc_target_parse(kvc_json_string(run, "target"), session->options, target, &ignored) == KVC_TARGET_READY)
-            whole |= target->variant[0] == '\0';
+            whole |= target->variant[0] == '\0' && kvc_target_takes(target, entry->target + length + 1);
     }
     free(target);
     if (matched || !whole) {

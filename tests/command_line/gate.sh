@@ -35,6 +35,10 @@ try kvconform baseline update builtin:full --baseline known.json --remove-fixed 
 # An entry that matches nothing; entries of other versions and targets are left alone.
 change "entries[0]['target'] = 'builtin:no_such_cache'"
 gate builtin --jobs 2 | masked
+cp known.json gone.json
+cp whole.json known.json
+gate builtin --jobs 2
+cp gone.json known.json
 gate builtin:full | masked
 cp whole.json known.json
 change "entries[0]['when'] = {'from': '7'}"
