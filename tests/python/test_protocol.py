@@ -53,7 +53,7 @@ def test_hello_names_the_subject(adapter: Adapter) -> None:
         ({"sequences": [[["fly", 1]]]}, "fly"),
         ({"sequences": [[["append", 1], ["select", [5]]]]}, "select"),
         ({"sequences": [[["append", 1], ["reorder", [0, 0]]]]}, "reorder"),
-        ({"sequences": [[["repeat", 1000], ["repeat", 1000]]]}, "rows"),
+        ({"params": {"batch": 2}, "sequences": [[["repeat", 1000]]]}, "rows"),
         ({"numbers": []}, "numbers"),
         ({"numbers": [[0]]}, "numbers"),
         ({"numbers": [[0, -1]]}, "numbers"),
