@@ -206,7 +206,7 @@ void kvc_words_add_headline(kvc_text *text, const kvc_report_model *model)
         kvc_text_add(text, "✓ No finding in ");
         kvc_words_add_plural(text, model->rows_run, "variant", "variants");
     } else {
-        kvc_text_add(text, "⊘ Nothing was run");
+        kvc_text_add(text, model->sequences > 0 ? "⊘ Nothing was run to its end" : "⊘ Nothing was run");
     }
     if (model->subject_count == 1 && model->versions_run > 1) {
         kvc_text_add(text, ", ");
