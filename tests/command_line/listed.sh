@@ -5,7 +5,7 @@ git -c safe.directory="$KVC_TOP" ls-files >"$TMPDIR/tracked"
 # What automake adds by itself, what only a checkout needs, and what is named by its folder.
 sed -n -e 's/^\([A-Za-z_]* = \)*//' -e 's/[ \t\\]*$//' -e 's/^[ \t]*//p' Makefile.am | tr ' ' '\n' | sort -u >"$TMPDIR/named"
 missing=$(sort "$TMPDIR/tracked" | comm -23 - "$TMPDIR/named" |
-  grep -vE '(^|/)\.git|^cases/|^reports/transformers/|^(Makefile\.am|configure\.ac|kvconform\.pc\.in|tests/unit/[a-z_0-9]*_test\.c)$' || :)
+  grep -vE '(^|/)\.git|^cases/|^reports/(runtimes|transformers)/|^(Makefile\.am|configure\.ac|kvconform\.pc\.in|tests/unit/[a-z_0-9]*_test\.c)$' || :)
 # A unit test is named as a program, without .c.
 for test in $(sed -n 's/^\(tests\/unit\/[a-z_0-9]*_test\)\.c$/\1/p' "$TMPDIR/tracked"); do
   grep -qxF "$test" "$TMPDIR/named" || missing="$missing $test.c"
