@@ -2,7 +2,13 @@
 
 #include "reports/words.h"
 
-enum { NAME_COLUMNS = 60, TITLE_COLUMNS = 200, CASE_COLUMNS = 400 };
+enum {
+    NAME_COLUMNS = 60,
+    TITLE_COLUMNS = 200,
+    CASE_COLUMNS = 400,
+    LINE_COLUMNS = 100,
+    WHOLE_MAX = 20 /* findings that are told whole: of more there is a line each */
+};
 
 static const char red[] = "\x1b[31m";
 static const char green[] = "\x1b[32m";
@@ -126,6 +132,25 @@ static void add_cause(const kvc_summary *summary, size_t cause)
                         kvc_json_string(json, "id"));
 }
 
+/* One of many: a line, without what the report says better. */
+static void add_cause_line(const kvc_summary *summary, size_t cause)
+{
+    kvc_text *out = summary->out;
+    const cJSON *json = summary->model->findings[summary->model->causes[cause].shown].json;
+    kvc_text ops = {0};
+    paint(summary, red);
+    kvc_text_add_format(out, "%s", kvc_severity_glyph(kvc_json_string(json, "severity")));
+    paint(summary, plain_again);
+    kvc_text_add(out, " ");
+    kvc_text_add_terminal_short(out, kvc_json_string(json, "title"), TITLE_COLUMNS);
+    kvc_text_add(out, ": ");
+    kvc_words_add_ops(&ops, json);
+    kvc_text_add_terminal_short(out, kvc_text_string(&ops), LINE_COLUMNS);
+    out->failed |= ops.failed;
+    kvc_text_free(&ops);
+    kvc_text_add(out, "\n");
+}
+
 /* The last line: what happened. */
 static void add_counts(const kvc_summary *summary)
 {
@@ -170,8 +195,14 @@ int kvc_report_summary(const kvc_report_model *model, int colour, kvc_text *out)
     for (size_t i = 0; i < model->run_count && !out->failed; i++) {
         add_run(&summary, &model->runs[i], width);
     }
+    int many = model->cause_count > WHOLE_MAX;
+    if (many) {
+        kvc_text_add_format(out, "\n%s %s; %s %s; %s %s:\n", kvc_severity_glyph("silent"), kvc_severity_meaning("silent"),
+                            kvc_severity_glyph("error"), kvc_severity_meaning("error"), kvc_severity_glyph("crash"),
+                            kvc_severity_meaning("crash"));
+    }
     for (size_t i = 0; i < model->cause_count && !out->failed; i++) {
-        add_cause(&summary, i);
+        many ? add_cause_line(&summary, i) : add_cause(&summary, i);
     }
     kvc_text_add(out, "\n");
     add_counts(&summary);

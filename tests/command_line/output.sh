@@ -40,3 +40,8 @@ if mount -t tmpfs -o size=16k tmpfs disk 2>/dev/null; then
     tail -c 2 "$file" | grep -q '}' || fail "$file is cut"
   done
 fi
+# Of many findings there is a line each.
+kvconform run 'builtin:full+*' --budget 500 >many.txt 2>/dev/null || [ $? -eq 1 ]
+[ "$(grep -c 'full+[a-z_]*: .*: [a-z]' many.txt)" -gt 20 ] || fail 'not a line each'
+! grep '^  case: ' many.txt || fail 'told whole'
+grep 'wrong without an error' many.txt
