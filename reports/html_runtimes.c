@@ -69,7 +69,7 @@ static void add_questions(kvc_text *out, const kvc_report_model *model, const kv
 {
     kvc_html_open_scroll(out, "What is asked of it");
     kvc_text_add(out, "<table class=\"matrix\">\n<caption>What is asked, and the worst answer of its variants</caption>\n");
-    add_heads(out, model, runtimes, "op");
+    add_heads(out, model, runtimes, "what is asked");
     for (size_t at = 0; at < runtimes->questions; at++) {
         kvc_text plain = {0};
         size_t asked = 0;

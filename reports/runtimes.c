@@ -12,7 +12,22 @@ static const struct {
     {", asked for some", "some or all"},
     {", asked for all", "some or all"},
     {", asked for more than there is", "more than there is"},
-    {", asked with a positive number", "a positive number"},
+    {", asked with a positive number", "the other sign or a range"},
+};
+
+/* What users ask for, whatever a runtime calls it. Ops that are not here go by their own name. */
+static const struct {
+    const char *op, *asked;
+    int rolls_back;
+} meanings[] = {
+    {"append", "append", 0},       {"decode", "append", 0},
+    {"append_rows", "append", 0},  {"crop", "roll back", 1},
+    {"trim", "roll back", 1},      {"seq_rm", "roll back", 1},
+    {"reset", "empty", 0},         {"clear", "empty", 0},
+    {"pickle", "save, restore", 0}, {"save", "save, restore", 0},
+    {"state", "save, restore", 0}, {"seq_save", "save, restore", 0},
+    {"seq_restore", "save, restore", 0}, {"copy", "copy", 0},
+    {"seq_cp", "copy", 0},
 };
 
 static int ends_with(const char *text, const char *ending)
@@ -25,7 +40,14 @@ static int ends_with(const char *text, const char *ending)
 static kvc_question question_of(const char *op, const char *situation)
 {
     kvc_question question = {op, "", 0};
-    for (size_t i = 0; i < sizeof asks / sizeof asks[0]; i++) {
+    int rolls_back = 0;
+    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
+        if (strcmp(meanings[i].op, op) == 0) {
+            question.op = meanings[i].asked;
+            rolls_back = meanings[i].rolls_back;
+        }
+    }
+    for (size_t i = 0; i < sizeof asks / sizeof asks[0] && rolls_back; i++) {
         if (ends_with(situation, asks[i].ending)) {
             question.ask = asks[i].ask;
             question.past = strstr(situation, "past its boundary") != NULL || strstr(situation, "at its boundary") != NULL;

@@ -2,8 +2,9 @@
  * Runtimes side by side: for each kind of cache and each thing that a user may ask of it, what every subject answers, at its newest
  * version in the result.
  *
- * Made from `kind`, `coverage` and `findings` of the runs alone (docs/result.md). What is asked is an op, for a crop also how much of
- * what is there, and whether tokens have left the window or the buffer is full.
+ * Made from `kind`, `coverage` and `findings` of the runs alone (docs/result.md). What is asked is what ops of several names do
+ * (`crop`, `trim` and `seq_rm` roll back); of a rollback also how much of what is there, and whether tokens have left the window or
+ * the buffer is full.
  */
 #ifndef KVC_REPORTS_RUNTIMES_H
 #define KVC_REPORTS_RUNTIMES_H
@@ -26,8 +27,8 @@ typedef enum kvc_answer {
 enum { KVC_RUNTIMES_MAX = 8, KVC_RUNTIME_KINDS_MAX = 24, KVC_QUESTIONS_MAX = 48 };
 
 typedef struct kvc_question {
-    const char *op;
-    const char *ask; /* of a crop: "nothing", "some or all", ...; otherwise "" */
+    const char *op;  /* "append", "roll back", ..., or the op's own name */
+    const char *ask; /* of a rollback: "nothing", "some or all", ...; otherwise "" */
     int past;        /* 1: once tokens had left the window, or the buffer was full */
 } kvc_question;
 
@@ -53,7 +54,7 @@ typedef struct kvc_runtimes {
 void kvc_runtimes_gather(const kvc_report_model *model, kvc_runtimes *out);
 /* Findings of a law in caches of a kind of one runtime. */
 size_t kvc_runtimes_broken(const kvc_report_model *model, const kvc_runtimes *runtimes, size_t kind, size_t subject, const char *law);
-/* "append", "crop by some or all, past the window or in a full buffer". */
+/* "append", "roll back by some or all, at or past the boundary". */
 void kvc_words_add_question(kvc_text *text, const kvc_question *question);
 /* A glyph and a word for an answer. Static. */
 const char *kvc_answer_glyph(kvc_answer answer);

@@ -22,7 +22,7 @@ static const char result_text[] =
     " \"coverage\": [{\"op\": \"crop\", \"situation\": \"holding tokens, asked for more than there is\", \"count\": 4, \"refused\": 0},"
     "  {\"op\": \"crop\", \"situation\": \"holding tokens, asked for nothing\", \"count\": 4, \"refused\": 0}], \"findings\": []},"
     "{\"subject\": \"b\", \"version\": \"7\", \"variant\": \"Window\", \"kind\": \"window\", \"status\": \"findings\","
-    " \"coverage\": [{\"op\": \"crop\", \"situation\": \"holding tokens, past its boundary, asked for some\", \"count\": 9, \"refused\": 9},"
+    " \"coverage\": [{\"op\": \"seq_rm\", \"situation\": \"holding tokens, past its boundary, asked for some\", \"count\": 9, \"refused\": 9},"
     "  {\"op\": \"crop\", \"situation\": \"holding tokens, below its boundary, asked for all\", \"count\": 9, \"refused\": 3}],"
     " \"findings\": [{\"id\": \"z\", \"law\": \"ALIVE\", \"severity\": \"crash\", \"step\": 0, \"case\": {\"ops\": [[\"crop\", -1]]},"
     "  \"situation\": \"holding tokens, asked for some\"}]},"
@@ -57,17 +57,17 @@ Test(runtimes, worst_answer_of_each_kind)
     cr_expect_eq(runtimes.variants[0][1], 0U, "an absent class is none");
     cr_expect_eq(runtimes.variants[1][1], 1U);
 
-    const kvc_runtime_cell *over = &runtimes.cell[0][place_of(&runtimes, "crop", "more than there is", 0)][0];
+    const kvc_runtime_cell *over = &runtimes.cell[0][place_of(&runtimes, "roll back", "more than there is", 0)][0];
     cr_expect_eq((int)over->answer, KVC_ANSWER_WRONG);
     cr_expect_eq(over->asked, 2U);
     cr_expect_eq(over->bad, 1U);
-    const kvc_runtime_cell *nothing = &runtimes.cell[0][place_of(&runtimes, "crop", "nothing", 0)][0];
+    const kvc_runtime_cell *nothing = &runtimes.cell[0][place_of(&runtimes, "roll back", "nothing", 0)][0];
     cr_expect_eq((int)nothing->answer, KVC_ANSWER_EITHER, "one variant refuses, the other does it");
     cr_expect_eq((int)runtimes.cell[0][place_of(&runtimes, "append", "", 0)][0].answer, KVC_ANSWER_DONE, "the fault was in version 1");
     cr_expect_eq((int)runtimes.cell[1][place_of(&runtimes, "append", "", 0)][1].answer, KVC_ANSWER_NO_OP);
     cr_expect_eq((int)runtimes.cell[1][place_of(&runtimes, "append", "", 0)][0].answer, KVC_ANSWER_NO_KIND);
-    cr_expect_eq((int)runtimes.cell[1][place_of(&runtimes, "crop", "some or all", 1)][1].answer, KVC_ANSWER_REFUSED);
-    cr_expect_eq((int)runtimes.cell[1][place_of(&runtimes, "crop", "some or all", 0)][1].answer, KVC_ANSWER_DIED,
+    cr_expect_eq((int)runtimes.cell[1][place_of(&runtimes, "roll back", "some or all", 1)][1].answer, KVC_ANSWER_REFUSED);
+    cr_expect_eq((int)runtimes.cell[1][place_of(&runtimes, "roll back", "some or all", 0)][1].answer, KVC_ANSWER_DIED,
                  "a finding without an op is put down to the one that failed");
     cr_expect_eq(kvc_runtimes_broken(&model, &runtimes, 0, 0, "CLAMP"), 1U);
     cr_expect_eq(kvc_runtimes_broken(&model, &runtimes, 0, 0, "KEYS"), 0U);
@@ -95,7 +95,7 @@ Test(runtimes, questions_stand_in_order_and_are_bounded)
     cr_assert_eq(kvc_report_model_make(json, &model), 0);
     kvc_runtimes_gather(&model, &runtimes);
     cr_expect_eq(runtimes.questions, (size_t)KVC_QUESTIONS_MAX);
-    cr_expect_eq(place_of(&runtimes, "crop", "more than there is", 0), place_of(&runtimes, "crop", "nothing", 0) + 1);
+    cr_expect_eq(place_of(&runtimes, "roll back", "more than there is", 0), place_of(&runtimes, "roll back", "nothing", 0) + 1);
     kvc_report_model_free(&model);
     cJSON_Delete(json);
 }
