@@ -23,7 +23,9 @@ static int is_elsewhere(const kvc_gate *gate, const kvc_gate_item *item)
     cJSON_ArrayForEach(run, cJSON_GetObjectItemCaseSensitive(gate->result, "runs")) {
         const cJSON *finding;
         int there = 0;
-        if (!was_run(run) || strcmp(kvc_json_string(run, "subject"), kvc_json_string(one, "subject")) != 0 ||
+        /* Where it was met it is, also when a case of the corpus showed it and not the run. */
+        if (!was_run(run) || strcmp(kvc_json_string(run, "version"), item->version) == 0 ||
+            strcmp(kvc_json_string(run, "subject"), kvc_json_string(one, "subject")) != 0 ||
             strcmp(kvc_json_string(run, "variant"), kvc_json_string(one, "variant")) != 0)
             continue;
         cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(run, "findings"))
@@ -40,7 +42,9 @@ static int count_of(const kvc_gate *gate, const kvc_gate_item *item)
 
     for (int at = 0; at < gate->items; at++) {
         const kvc_gate_item *other = &gate->item[at];
-        count += other < item && other->state == KVC_GATE_NEW &&
+        const cJSON *a = cJSON_GetObjectItemCaseSensitive(other->finding, "case");
+        const cJSON *b = cJSON_GetObjectItemCaseSensitive(item->finding, "case");
+        count += other < item && other->state == KVC_GATE_NEW && strcmp(kvc_json_string(a, "variant"), kvc_json_string(b, "variant")) == 0 &&
                  strcmp(kvc_json_string(other->finding, "id"), kvc_json_string(item->finding, "id")) == 0;
     }
     return count;
@@ -142,7 +146,7 @@ int kvc_command_baseline(const kvc_session *session)
         if (status == 0 && !options->quiet)
             (void)printf("%s: %d added, %d removed, %d carried over; %d %s\n", options->baseline, added, removed, moved,
                          gate.baseline.entries, gate.baseline.entries == 1 ? "entry" : "entries");
-        if (status == 0 && (gate.run_status == KVC_EXIT_NOT_RUN || gate.count[KVC_GATE_UNKNOWN] > 0)) {
+        if (status == 0 && (gate.not_run > 0 || gate.run_status == KVC_EXIT_NOT_RUN || gate.count[KVC_GATE_UNKNOWN] > 0)) {
             kvc_complain("not all could be run: entries that could not be tried stay as they are");
             status = KVC_EXIT_NOT_RUN;
         }

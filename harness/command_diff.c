@@ -8,14 +8,9 @@
 #include "reports/file.h"
 #include "reports/result.h"
 
-/* Complains of a file in one line, with nothing in it that a terminal would act on. */
-static int complain(const char *error, int status)
+static int fail(const char *why, int status)
 {
-    kvc_text text = {0};
-
-    kvc_text_add_terminal(&text, error, KVC_LINES_SHOW);
-    kvc_complain(kvc_text_string(&text));
-    kvc_text_free(&text);
+    kvc_complain(why);
     return status;
 }
 
@@ -29,14 +24,14 @@ static int write_all(const kvc_options *options, const kvc_difference *differenc
     if (options->json != NULL) {
         cJSON *json = kvc_difference_json(difference);
         if (json == NULL || kvc_result_write_file(options->json, json, error, sizeof error) != 0)
-            status = complain(json == NULL ? "not enough memory" : error, KVC_EXIT_INTERNAL);
+            status = fail(json == NULL ? "not enough memory" : error, KVC_EXIT_INTERNAL);
         cJSON_Delete(json);
     }
     if (status == 0 && options->markdown != NULL) {
         if (kvc_difference_markdown(difference, &text) != 0)
-            status = complain("not enough memory", KVC_EXIT_INTERNAL);
+            status = fail("not enough memory", KVC_EXIT_INTERNAL);
         else if (kvc_report_file_write(options->markdown, kvc_text_string(&text), text.length, error, sizeof error) != 0)
-            status = complain(error, KVC_EXIT_INTERNAL);
+            status = fail(error, KVC_EXIT_INTERNAL);
         kvc_text_free(&text);
     }
     if (status == 0 && !options->quiet) {
@@ -44,7 +39,7 @@ static int write_all(const kvc_options *options, const kvc_difference *differenc
         int taken = (options->json != NULL && options->json[0] == '-' && options->json[1] == '\0') ||
                     (options->markdown != NULL && options->markdown[0] == '-' && options->markdown[1] == '\0');
         if (kvc_difference_text(difference, getenv("NO_COLOR") == NULL && isatty(STDOUT_FILENO), &text) != 0)
-            status = complain("not enough memory", KVC_EXIT_INTERNAL);
+            status = fail("not enough memory", KVC_EXIT_INTERNAL);
         else if (!taken)
             (void)fputs(kvc_text_string(&text), stdout);
         kvc_text_free(&text);
@@ -63,12 +58,12 @@ int kvc_command_diff(const kvc_session *session)
 
     for (int at = 0; at < 2 && status == 0; at++) {
         if (kvc_result_read_file(options->word[at], &json[at], error, sizeof error) != 0)
-            status = complain(error, KVC_EXIT_USAGE);
+            status = fail(error, KVC_EXIT_USAGE);
         else if (kvc_report_model_make(json[at], &model[at]) != 0)
-            status = complain("not enough memory", KVC_EXIT_INTERNAL);
+            status = fail("not enough memory", KVC_EXIT_INTERNAL);
     }
     if (status == 0 && kvc_difference_make(&model[0], &model[1], &difference) != 0)
-        status = complain("not enough memory", KVC_EXIT_INTERNAL);
+        status = fail("not enough memory", KVC_EXIT_INTERNAL);
     if (status == 0)
         status = write_all(options, &difference);
     if (status == 0 && difference.count[KVC_CHANGE_NEW] > 0)

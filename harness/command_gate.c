@@ -114,7 +114,7 @@ static int verdict_of(const kvc_gate *gate, int explore)
     if (!explore && gate->count[KVC_GATE_NEW] + gate->count[KVC_GATE_FIXED] + gate->count[KVC_GATE_NOTHING] +
                             gate->count[KVC_GATE_EXPIRED] > 0)
         return KVC_EXIT_FINDINGS;
-    if (gate->run_status == KVC_EXIT_NOT_RUN || gate->count[KVC_GATE_UNKNOWN] > 0)
+    if (gate->not_run > 0 || gate->run_status == KVC_EXIT_NOT_RUN || gate->count[KVC_GATE_UNKNOWN] > 0)
         return KVC_EXIT_NOT_RUN;
     return KVC_EXIT_CONFORMS;
 }

@@ -21,13 +21,9 @@ typedef struct keeping {
     int matched;
 } keeping;
 
-static int complain(const char *error, int status)
+static int fail(const char *why, int status)
 {
-    kvc_text text = {0};
-
-    kvc_text_add_terminal(&text, error, KVC_LINES_SHOW);
-    kvc_complain(kvc_text_string(&text));
-    kvc_text_free(&text);
+    kvc_complain(why);
     return status;
 }
 
@@ -84,7 +80,7 @@ static int keep(keeping *self, const kvc_report_cause *cause)
     int status = 0;
 
     if (!path_of(self, cause, path))
-        return complain("-o: the path is too long", KVC_EXIT_USAGE);
+        return fail("-o: the path is too long", KVC_EXIT_USAGE);
     if (access(path, F_OK) == 0) {
         if (!self->options->quiet)
             (void)printf("%s is there already\n", path);
@@ -93,9 +89,9 @@ static int keep(keeping *self, const kvc_report_cause *cause)
     json = case_of(self, cause);
     text = json != NULL ? kvc_result_print(json, &length) : NULL;
     if (text == NULL)
-        status = complain("not enough memory", KVC_EXIT_INTERNAL);
+        status = fail("not enough memory", KVC_EXIT_INTERNAL);
     else if (kvc_report_file_write(path, text, length, error, sizeof error) != 0)
-        status = complain(error, KVC_EXIT_INTERNAL);
+        status = fail(error, KVC_EXIT_INTERNAL);
     else if (!self->options->quiet)
         (void)printf("%s\n", path);
     self->kept += status == 0;
@@ -133,12 +129,12 @@ int kvc_command_keep(const kvc_session *session)
     int status;
 
     if (kvc_result_read_file(options->word[0], &result, error, sizeof error) != 0)
-        status = complain(error, KVC_EXIT_USAGE);
+        status = fail(error, KVC_EXIT_USAGE);
     else if (mkdir(options->report, 0777) != 0 && errno != EEXIST) {
         (void)snprintf(error, sizeof error, "%.300s: cannot be made: %s", options->report, strerror(errno));
-        status = complain(error, KVC_EXIT_USAGE);
+        status = fail(error, KVC_EXIT_USAGE);
     } else if (kvc_report_model_make(result, &model) != 0)
-        status = complain("not enough memory", KVC_EXIT_INTERNAL);
+        status = fail("not enough memory", KVC_EXIT_INTERNAL);
     else
         status = keep_all(&self);
     kvc_report_model_free(&model);

@@ -12,16 +12,6 @@
 #include "reports/result.h"
 #include "reports/summary.h"
 
-/* Complains of a file in one line, with nothing in it that a terminal would act on. */
-static void complain(const char *error)
-{
-    kvc_text text = {0};
-
-    kvc_text_add_terminal(&text, error, KVC_LINES_SHOW);
-    kvc_complain(kvc_text_string(&text));
-    kvc_text_free(&text);
-}
-
 static void show(const kvc_options *options, const cJSON *merged)
 {
     kvc_report_model model = {0};
@@ -44,7 +34,7 @@ static int write_reports(const kvc_options *options, const cJSON *merged)
     kvc_report_folder_sweep(options->report, "merged.json");
     if (kvc_report_folder_write_json(options->report, "merged.json", merged, error, sizeof error) != 0 ||
         kvc_report_folder_write(options->report, merged, error, sizeof error) != 0) {
-        complain(error);
+        kvc_complain(error);
         return KVC_EXIT_INTERNAL;
     }
     if (!options->quiet)
@@ -68,7 +58,7 @@ int kvc_command_report(const kvc_session *session)
     }
     for (int at = 0; at < options->words; at++) {
         if (kvc_result_read_file(options->word[at], &results[at], error, sizeof error) != 0) {
-            complain(error);
+            kvc_complain(error);
             goto cleanup;
         }
         inputs[at].name = options->word[at];
@@ -76,7 +66,7 @@ int kvc_command_report(const kvc_session *session)
     }
     if (kvc_merge(inputs, (size_t)options->words, &merged, error, sizeof error) != 0 ||
         kvc_report_folder_make(options->report, error, sizeof error) != 0) {
-        complain(error);
+        kvc_complain(error);
         goto cleanup;
     }
     status = write_reports(options, merged);

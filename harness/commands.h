@@ -38,7 +38,7 @@ int kvc_command_list(const kvc_session *session);
  */
 int kvc_run_targets(const kvc_session *session, cJSON **result);
 
-/* Writes `kvconform: TEXT` as one line to standard error. */
+/* Writes `kvconform: TEXT` as one line to standard error, with nothing in it that a terminal would act on. */
 void kvc_complain(const char *text);
 
 #endif

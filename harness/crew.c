@@ -495,7 +495,6 @@ static kvc_crew_result go_on_after_death(kvc_crew *crew, member *self, const kvc
     return KVC_CREW_DONE;
 }
 
-/* Adds what a worker counted. Its memory may hold anything after a crash, so the tally is bounded here. */
 /* Situations of an op that are counted together. */
 enum { PARTS = KVC_SITUATIONS / KVC_SITUATIONS_ALONE };
 
@@ -523,6 +522,7 @@ static void clear_coverage(kvc_coverage *coverage, int op, int part)
     coverage->counted[op][part] = 0;
 }
 
+/* Adds what a worker counted. Its memory may hold anything after a crash, so the tally is bounded here. */
 static void collect_counts(member *self, kvc_tally *tally, kvc_coverage *coverage, uint64_t *ops)
 {
     kvc_tally *found = &self->shared->tally;

@@ -156,6 +156,8 @@ static int concerns(const trying *self, const kvc_baseline_entry *entry)
 static int try_entry(trying *self, kvc_baseline_entry *entry)
 {
     kvc_gate_item *item = item_of(self->gate, entry);
+    int is_first = item == NULL;
+    kvc_gate_state state;
     char *text = cJSON_PrintUnformatted(entry->item);
     kvc_replayed replayed = {.detail = NULL};
     kvc_error error = {""};
@@ -169,22 +171,32 @@ static int try_entry(trying *self, kvc_baseline_entry *entry)
         kvc_complain("not enough memory");
         return KVC_EXIT_INTERNAL;
     }
-    (void)snprintf(item->version, sizeof item->version, "%s", self->version);
+    /* Of several versions one that shows it, then one that could not be tried, counts more than one where it is gone. */
+    if (item->state == KVC_GATE_KNOWN) {
+        cJSON_free(text);
+        return 0;
+    }
     good = kvc_case_parse(text, strlen(text), entry->id, self->session->catalogue, &one, &error) &&
            try_case(self->replayer, &one, 1, &replayed, &error) == 0;
-    if (!good) {
-        (void)snprintf(item->note, sizeof item->note, "%.390s", error.text);
-    } else if (replayed.outcome == KVC_CASE_BREAKS && replayed.law == entry->law) {
-        restate(self->gate, item, KVC_GATE_KNOWN);
+    state = !good                                                                    ? KVC_GATE_UNKNOWN
+            : replayed.outcome == KVC_CASE_BREAKS && replayed.law == entry->law ? KVC_GATE_KNOWN
+                                                                                     : KVC_GATE_FIXED;
+    if (is_first || state != KVC_GATE_FIXED) {
+        restate(self->gate, item, state);
+        (void)snprintf(item->version, sizeof item->version, "%s", self->version);
+        item->note[0] = '\0';
+        if (state == KVC_GATE_UNKNOWN)
+            (void)snprintf(item->note, sizeof item->note, "%.390s", error.text);
+        else if (state == KVC_GATE_FIXED)
+            (void)snprintf(item->note, sizeof item->note, "its case %s on %s %s",
+                           replayed.outcome == KVC_CASE_BREAKS ? kvc_law_name(replayed.law)
+                                                               : kvc_case_outcome_text(replayed.outcome, KVC_ALIVE),
+                           replayed.subject, replayed.version);
+    }
+    if (state == KVC_GATE_KNOWN) {
         (void)snprintf(item->id, sizeof item->id, "%s", strcmp(replayed.id, entry->id) != 0 ? replayed.id : "");
-        if (replayed.id[0] != '\0' && item->shown == NULL && (item->shown = malloc(sizeof *item->shown)) != NULL)
+        if (replayed.id[0] != '\0' && (item->shown = malloc(sizeof *item->shown)) != NULL)
             *item->shown = replayed.finding;
-    } else {
-        restate(self->gate, item, KVC_GATE_FIXED);
-        (void)snprintf(item->note, sizeof item->note, "its case %s on %s %s",
-                       replayed.outcome == KVC_CASE_BREAKS ? kvc_law_name(replayed.law)
-                                                           : kvc_case_outcome_text(replayed.outcome, KVC_ALIVE),
-                       replayed.subject, replayed.version);
     }
     cJSON_free(text);
     kvc_replayed_clear(&replayed);
@@ -360,8 +372,11 @@ static int settle(const kvc_session *session, kvc_gate *gate)
     const cJSON *run;
     int good = 1;
 
-    cJSON_ArrayForEach(run, cJSON_GetObjectItemCaseSensitive(gate->result, "runs"))
+    cJSON_ArrayForEach(run, cJSON_GetObjectItemCaseSensitive(gate->result, "runs")) {
         good = good && take_run(gate, run);
+        /* The exit status of a run with findings does not tell. */
+        gate->not_run += strcmp(kvc_json_string(run, "status"), "not run") == 0;
+    }
     for (int at = 0; good && at < gate->baseline.entries; at++) {
         kvc_gate_item *item = item_of(gate, &gate->baseline.entry[at]);
         if (item == NULL)

@@ -39,6 +39,7 @@ typedef struct kvc_gate {
     kvc_gate_item *item;
     int items;
     size_t count[KVC_GATE_STATES];
+    int not_run;   /* runs that could not be made */
     int elsewhere; /* entries that speak of other targets or versions */
     int covered;   /* findings that are those of entries, met in another way */
     char today[16];

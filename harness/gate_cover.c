@@ -8,9 +8,12 @@
 
 int kvc_gate_covers(const kvc_gate *gate, const kvc_finding *met, const char *subject, const char *version, const char *variant)
 {
+    kvc_baseline_place place = {subject, version, variant, "", ""};
+
     for (int at = 0; at < gate->items; at++) {
         const kvc_gate_item *item = &gate->item[at];
-        if (item->state == KVC_GATE_KNOWN && item->shown != NULL && strcmp(item->version, version) == 0 &&
+        /* Its case was tried at one version; the entry speaks of all to which it applies. */
+        if (item->state == KVC_GATE_KNOWN && item->shown != NULL && kvc_baseline_applies(item->entry, &place) &&
             strcmp(kvc_json_string(item->entry->item, "subject"), subject) == 0 &&
             strcmp(kvc_json_string(item->entry->item, "variant"), variant) == 0 && kvc_finding_covers(item->shown, met))
             return 1;

@@ -8,6 +8,7 @@
 
 #include "harness/commands.h"
 #include "harness/data.h"
+#include "reports/text.h"
 
 /* The only state that a signal handler may touch. */
 static volatile sig_atomic_t stop;
@@ -20,7 +21,11 @@ static void on_signal(int number)
 
 void kvc_complain(const char *text)
 {
-    (void)fprintf(stderr, "kvconform: %s\n", text);
+    kvc_text shown = {0};
+
+    kvc_text_add_terminal(&shown, text, KVC_LINES_SHOW);
+    (void)fprintf(stderr, "kvconform: %s\n", kvc_text_string(&shown));
+    kvc_text_free(&shown);
 }
 
 static void catch_signals(void)

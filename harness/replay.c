@@ -164,7 +164,7 @@ int kvc_replayer_run(kvc_replayer *self, const kvc_case *item, kvc_replayed *out
     }
     free(names);
     if (status != 0 && error->text[0] == '\0')
-        kvc_error_set(error, "not enough memory");
+        kvc_error_set(error, *session->stop ? "interrupted" : "not enough memory");
     return status;
 }
 

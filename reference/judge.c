@@ -168,7 +168,7 @@ void kvc_failure_add(kvc_failure *failure, kvc_law law)
 }
 
 /* A first fault decides place and deviation; later ones only add their laws. */
-static void note(kvc_failure *failure, int *found, kvc_law law, kvc_place place, int slot, int layer,
+void kvc_failure_note(kvc_failure *failure, int *found, kvc_law law, kvc_place place, int slot, int layer,
                       kvc_deviation deviation)
 {
     if (*found) {
@@ -188,12 +188,6 @@ static void note(kvc_failure *failure, int *found, kvc_law law, kvc_place place,
     failure->slot = (int16_t)slot;
     failure->layer = (int16_t)layer;
     failure->deviation = (uint8_t)deviation;
-}
-
-void kvc_failure_note(kvc_failure *failure, int *found, kvc_law law, kvc_place place, int slot, int layer,
-                      kvc_deviation deviation)
-{
-    note(failure, found, law, place, slot, layer, deviation);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t word)
@@ -437,18 +431,18 @@ static void check_rows_state(kvc_judge *judge, const kvc_observation *observatio
     for (int layer = 0; model->own.alone && layer < model->plan->layers && layer < observation->layers; layer++) {
         int64_t length = observation->length[layer];
         if (length != KVC_ABSENT && model->plan->layer[layer].spec->length && length != model->length)
-            note(failure, found, KVC_LENGTH, KVC_PLACE_LENGTH, -1, layer,
+            kvc_failure_note(failure, found, KVC_LENGTH, KVC_PLACE_LENGTH, -1, layer,
                  length < 0 ? KVC_NEGATIVE : length < model->length ? KVC_TOO_LOW : KVC_TOO_HIGH);
     }
     for (int at = 0; at < model->plan->slots; at++) {
         const kvc_slot *slot = &model->plan->slot[at];
         kvc_deviation deviation = kvc_rows_check_stored(judge->expected->encoder, model, at, judge->seen[at].tensor[STORED], &row);
         if (deviation != KVC_AS_EXPECTED)
-            note(failure, found, slot->view->law, KVC_PLACE_STORED, at, slot->layer, deviation);
+            kvc_failure_note(failure, found, slot->view->law, KVC_PLACE_STORED, at, slot->layer, deviation);
         else if (slot->view->law == KVC_KEYS &&
                  (deviation = kvc_rows_check_padding(model, at, judge->seen[at].tensor[STORED], judge->row_padding[slot->layer],
                                                      &row)) != KVC_AS_EXPECTED)
-            note(failure, found, KVC_LENGTH, KVC_PLACE_LENGTH, at, slot->layer, deviation);
+            kvc_failure_note(failure, found, KVC_LENGTH, KVC_PLACE_LENGTH, at, slot->layer, deviation);
     }
 }
 
@@ -464,7 +458,7 @@ static void check_rows_returned(kvc_judge *judge, kvc_failure *failure, int *fou
         int keys = slot->view->law == KVC_MASK ? kvc_seen_keys(model->plan, at) : -1;
         kvc_deviation deviation = kvc_rows_check_returned(judge->expected->encoder, model, at, judge->seen[at].tensor[RETURNED], &row);
         if (deviation != KVC_AS_EXPECTED)
-            note(failure, found, KVC_RETURN, KVC_PLACE_RETURNED, at, slot->layer, deviation);
+            kvc_failure_note(failure, found, KVC_RETURN, KVC_PLACE_RETURNED, at, slot->layer, deviation);
         /* Where the keys are wrong, so is what the mask lets be seen of them. */
         if (keys < 0 || kvc_rows_check_returned(judge->expected->encoder, model, keys, judge->seen[keys].tensor[RETURNED], &row) !=
                             KVC_AS_EXPECTED)
@@ -472,7 +466,7 @@ static void check_rows_returned(kvc_judge *judge, kvc_failure *failure, int *fou
         deviation = kvc_rows_check_mask(judge->expected->encoder, model, at, judge->seen[keys].tensor[RETURNED], judge->seen[at].tensor[RETURNED],
                                         &query);
         if (deviation != KVC_AS_EXPECTED)
-            note(failure, found, KVC_MASK, KVC_PLACE_SEEN, at, slot->layer, deviation);
+            kvc_failure_note(failure, found, KVC_MASK, KVC_PLACE_SEEN, at, slot->layer, deviation);
     }
 }
 
@@ -507,7 +501,7 @@ static void check_state(kvc_judge *judge, const kvc_observation *observation, co
         int64_t length = layer < observation->layers ? observation->length[layer] : KVC_ABSENT;
         if (!plan->layer[layer].spec->length || length == model->length || (refused != NULL && layer < refused->layer))
             continue;
-        note(failure, found, KVC_LENGTH, KVC_PLACE_LENGTH, -1, layer,
+        kvc_failure_note(failure, found, KVC_LENGTH, KVC_PLACE_LENGTH, -1, layer,
              length == KVC_ABSENT ? KVC_MISSING
              : length < 0         ? KVC_NEGATIVE
                                   : (length < model->length ? KVC_TOO_LOW : KVC_TOO_HIGH));
@@ -522,7 +516,7 @@ static void check_state(kvc_judge *judge, const kvc_observation *observation, co
         if (deviation == KVC_AS_EXPECTED)
             deviation = check_early_buffer(model, at, &extent, judge->seen[at].tensor[STORED]);
         if (deviation != KVC_AS_EXPECTED)
-            note(failure, found, plan->slot[at].view->law, KVC_PLACE_STORED, at, plan->slot[at].layer, deviation);
+            kvc_failure_note(failure, found, plan->slot[at].view->law, KVC_PLACE_STORED, at, plan->slot[at].layer, deviation);
     }
 }
 
@@ -567,10 +561,10 @@ static void check_mask(kvc_judge *judge, const kvc_observation *observation, int
     offset = extent->width >= 0 ? extent->first_min : extent->end - width;
     offset += kvc_plan_ahead(judge->model.plan, layer);
     if (observation->mask_length[layer] != width)
-        note(failure, found, KVC_MASK, KVC_PLACE_MASK, slot, layer,
+        kvc_failure_note(failure, found, KVC_MASK, KVC_PLACE_MASK, slot, layer,
              observation->mask_length[layer] < width ? KVC_TOO_LOW : KVC_TOO_HIGH);
     else if (observation->mask_offset[layer] != offset && width > 0)
-        note(failure, found, KVC_MASK, KVC_PLACE_MASK, slot, layer, KVC_WRONG_VALUE);
+        kvc_failure_note(failure, found, KVC_MASK, KVC_PLACE_MASK, slot, layer, KVC_WRONG_VALUE);
 }
 
 static void check_returned(kvc_judge *judge, const kvc_observation *observation, kvc_failure *failure, int *found)
@@ -592,13 +586,13 @@ static void check_returned(kvc_judge *judge, const kvc_observation *observation,
             deviation = keys < 0 ? KVC_AS_EXPECTED
                                  : kvc_check_seen(model, at, judge->seen[keys].tensor[RETURNED], judge->seen[at].tensor[RETURNED], &ignored);
             if (deviation != KVC_AS_EXPECTED)
-                note(failure, found, KVC_MASK, KVC_PLACE_SEEN, at, model->plan->slot[at].layer, deviation);
+                kvc_failure_note(failure, found, KVC_MASK, KVC_PLACE_SEEN, at, model->plan->slot[at].layer, deviation);
             continue;
         }
         if (!checked_as_stored(judge, at, &extent)) {
             deviation = kvc_check_tensor(judge->expected, model, at, &extent, judge->seen[at].tensor[RETURNED]);
             if (deviation != KVC_AS_EXPECTED)
-                note(failure, found, KVC_RETURN, KVC_PLACE_RETURNED, at, model->plan->slot[at].layer, deviation);
+                kvc_failure_note(failure, found, KVC_RETURN, KVC_PLACE_RETURNED, at, model->plan->slot[at].layer, deviation);
         }
         check_mask(judge, observation, at, &extent, failure, found);
     }
@@ -612,12 +606,12 @@ static void check_positions(kvc_judge *judge, const kvc_observation *observation
         int32_t row;
         kvc_deviation deviation = kvc_rows_check_numbers(model, judge->row_position[layer], &row);
         if (deviation != KVC_AS_EXPECTED)
-            note(failure, found, KVC_POSITION, KVC_PLACE_POSITION, -1, layer, deviation);
+            kvc_failure_note(failure, found, KVC_POSITION, KVC_PLACE_POSITION, -1, layer, deviation);
     }
     for (int layer = 0; !model->plan->own_rows && layer < model->plan->layers && layer < observation->layers; layer++) {
         int64_t position = model->length + kvc_plan_ahead(model->plan, layer);
         if (observation->position[layer] != KVC_ABSENT && observation->position[layer] != position)
-            note(failure, found, KVC_POSITION, KVC_PLACE_POSITION, -1, layer,
+            kvc_failure_note(failure, found, KVC_POSITION, KVC_PLACE_POSITION, -1, layer,
                  observation->position[layer] < 0          ? KVC_NEGATIVE
                  : observation->position[layer] < position ? KVC_TOO_LOW
                                                            : KVC_TOO_HIGH);
@@ -636,7 +630,7 @@ static void check_addresses(kvc_judge *judge, kvc_failure *failure, int *found)
             continue;
         /* A buffer of another length is another buffer: how long it must be is said by its view. */
         if (judge->address[at] != 0 && judge->address[at] != tensor->address && judge->address_cells[at] == cells)
-            note(failure, found, KVC_ADDRESS, KVC_PLACE_ADDRESS, at, plan->slot[at].layer, KVC_MOVED);
+            kvc_failure_note(failure, found, KVC_ADDRESS, KVC_PLACE_ADDRESS, at, plan->slot[at].layer, KVC_MOVED);
         judge->address[at] = tensor->address;
         judge->address_cells[at] = cells;
     }
@@ -814,7 +808,7 @@ static void check_known(kvc_judge *judge, const watched *entry, const kvc_tensor
                         int *found)
 {
     if (!entry->live && !is_unchanged(judge, &entry->as, tensor))
-        note(failure, found, KVC_ALIAS, entry->kind == INPUT ? KVC_PLACE_INPUT : KVC_PLACE_EARLIER, entry->slot,
+        kvc_failure_note(failure, found, KVC_ALIAS, entry->kind == INPUT ? KVC_PLACE_INPUT : KVC_PLACE_EARLIER, entry->slot,
              entry->slot >= 0 ? judge->model.plan->slot[entry->slot].layer : 0, KVC_WRITTEN);
 }
 
@@ -839,7 +833,7 @@ static void check_watched(kvc_judge *judge, const kvc_observation *observation, 
         if (!is_new)
             check_known(judge, entry, tensor, failure, found);
         else if (input && entry->slot >= 0 && !input_is_whole(judge, entry->slot, tensor))
-            note(failure, found, KVC_ALIAS, KVC_PLACE_INPUT, entry->slot, plan->slot[entry->slot].layer, KVC_WRITTEN);
+            kvc_failure_note(failure, found, KVC_ALIAS, KVC_PLACE_INPUT, entry->slot, plan->slot[entry->slot].layer, KVC_WRITTEN);
     }
 }
 
@@ -883,7 +877,7 @@ static void check_original(kvc_judge *judge, const kvc_op *op, kvc_failure *fail
         kvc_deviation deviation = check_original_length(judge);
         judge->has_original = 1;
         if (deviation != KVC_AS_EXPECTED)
-            note(failure, found, KVC_ISOLATION, KVC_PLACE_ORIGINAL, -1, 0, deviation);
+            kvc_failure_note(failure, found, KVC_ISOLATION, KVC_PLACE_ORIGINAL, -1, 0, deviation);
     }
     for (int at = 0; at <= plan->slots; at++) {
         const kvc_tensor *tensor = at < plan->slots ? judge->seen[at].original : judge->original_length;
@@ -907,11 +901,11 @@ static void check_original(kvc_judge *judge, const kvc_op *op, kvc_failure *fail
                 judge->original[at].copy.name = NULL;
         }
         if (deviation != KVC_AS_EXPECTED)
-            note(failure, found, KVC_ISOLATION, KVC_PLACE_ORIGINAL, at < plan->slots ? at : -1,
+            kvc_failure_note(failure, found, KVC_ISOLATION, KVC_PLACE_ORIGINAL, at < plan->slots ? at : -1,
                  at < plan->slots ? plan->slot[at].layer : 0, deviation);
     }
     if (!copied && judge->original_other != judge->original_other_kept)
-        note(failure, found, KVC_ISOLATION, KVC_PLACE_ORIGINAL, -1, 0, KVC_WRITTEN);
+        kvc_failure_note(failure, found, KVC_ISOLATION, KVC_PLACE_ORIGINAL, -1, 0, KVC_WRITTEN);
     judge->original_other_kept = judge->original_other;
 }
 
@@ -1006,19 +1000,19 @@ static int judge_refused(kvc_judge *judge, const kvc_op *op, const kvc_observati
         judge->model.plan->layers == 1)
         check_state(judge, observation, op->kind == KVC_APPEND ? expectation : NULL, &changed, &change);
     if (!change && !judge->model.torn && judge->other_known && other != judge->other)
-        note(&changed, &change, KVC_ATOMIC, KVC_PLACE_OTHER, -1, 0, KVC_CHANGED);
+        kvc_failure_note(&changed, &change, KVC_ATOMIC, KVC_PLACE_OTHER, -1, 0, KVC_CHANGED);
     if (expectation->verdict == KVC_DO) {
-        note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_REFUSED);
+        kvc_failure_note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_REFUSED);
         failure->complaint = complaint_of(observation);
         add_op_laws(judge, op, failure);
         if (was_claimed(judge, op, observation))
             kvc_failure_add(failure, KVC_HONEST);
     } else if (!error_is_documented(expectation->rule, observation->error_kind)) {
-        note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_WRONG_ERROR);
+        kvc_failure_note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_WRONG_ERROR);
     }
     /* Refused as documented, and claimed all the same. */
     if (!found && was_claimed(judge, op, observation)) {
-        note(failure, &found, KVC_HONEST, KVC_PLACE_OUTCOME, -1, 0, KVC_REFUSED);
+        kvc_failure_note(failure, &found, KVC_HONEST, KVC_PLACE_OUTCOME, -1, 0, KVC_REFUSED);
         failure->complaint = complaint_of(observation);
     }
     if (change) {
@@ -1052,7 +1046,7 @@ static int judge_done(kvc_judge *judge, const kvc_op *op, const kvc_observation 
     int found = 0;
 
     if (expectation->verdict == KVC_MUST_REFUSE) {
-        note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_NOT_REFUSED);
+        kvc_failure_note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_NOT_REFUSED);
         if (claimed)
             kvc_failure_add(failure, KVC_HONEST);
         return kvc_model_commit(&judge->model, op, expectation, 1) ? 1 : -1;
@@ -1064,7 +1058,7 @@ static int judge_done(kvc_judge *judge, const kvc_op *op, const kvc_observation 
         /* Buffers may lie elsewhere now. */
         memset(judge->address, 0, (size_t)judge->model.plan->slots * sizeof judge->address[0]);
         if (!found && judge->other_known && other != judge->other)
-            note(failure, &found, KVC_SAVE, KVC_PLACE_OTHER, -1, 0, KVC_CHANGED);
+            kvc_failure_note(failure, &found, KVC_SAVE, KVC_PLACE_OTHER, -1, 0, KVC_CHANGED);
     }
     if (found) {
         add_op_laws(judge, op, failure);
@@ -1119,12 +1113,12 @@ static int judge_sequences(kvc_judge *judge, const kvc_op *op, const kvc_observa
 
     if (observation->outcome != 0 || expectation->verdict == KVC_MUST_REFUSE) {
         if (observation->outcome == 0)
-            note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_NOT_REFUSED);
+            kvc_failure_note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_NOT_REFUSED);
         else if (expectation->verdict == KVC_DO)
-            note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_REFUSED);
+            kvc_failure_note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_REFUSED);
         failure->complaint = found && observation->outcome != 0 ? complaint_of(observation) : 0;
         if (observation->outcome != 0 && (changed || is_changed_behind(judge, observation)))
-            note(failure, &found, KVC_ATOMIC, KVC_PLACE_OTHER, -1, 0, KVC_CHANGED);
+            kvc_failure_note(failure, &found, KVC_ATOMIC, KVC_PLACE_OTHER, -1, 0, KVC_CHANGED);
         /* The report shows where the op should have left the cache. */
         return kvc_model_commit(&judge->model, op, expectation, !found || expectation->verdict == KVC_MUST_REFUSE) ? found : -1;
     }
@@ -1132,7 +1126,7 @@ static int judge_sequences(kvc_judge *judge, const kvc_op *op, const kvc_observa
         return -1;
     kvc_sequences_look(&judge->model, op, observation, failure, &found);
     if (op->kind == KVC_SEQ_SAVE && changed)
-        note(failure, &found, KVC_SAVE, KVC_PLACE_OTHER, -1, 0, KVC_CHANGED);
+        kvc_failure_note(failure, &found, KVC_SAVE, KVC_PLACE_OTHER, -1, 0, KVC_CHANGED);
     if (found && (op->kind == KVC_SEQ_SAVE || op->kind == KVC_SEQ_RESTORE))
         kvc_failure_add(failure, KVC_SAVE);
     if (found && op->kind == KVC_CLEAR)

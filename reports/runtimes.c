@@ -192,6 +192,19 @@ static kvc_answer answer_of(const cJSON *run, const kvc_question *question, uint
     return answer;
 }
 
+/* What a run was asked by its findings. Their cases were run too, though `coverage` does not count what made them smaller. */
+static void place_findings(const cJSON *run, uint64_t *counts, kvc_runtimes *out)
+{
+    const cJSON *finding = NULL;
+    cJSON_ArrayForEach (finding, cJSON_GetObjectItemCaseSensitive(run, "findings")) {
+        kvc_question question = question_of(op_of(finding), kvc_json_string(finding, "situation"));
+        size_t at = *question.op != '\0' ? place_question(out, &question) : KVC_QUESTIONS_MAX;
+        if (at < KVC_QUESTIONS_MAX && counts != NULL) {
+            counts[at] += counts[at] == 0;
+        }
+    }
+}
+
 static void add_run(const kvc_report_run *run, size_t subject, size_t kind, kvc_runtimes *out)
 {
     uint64_t counts[KVC_QUESTIONS_MAX] = {0};
@@ -205,6 +218,7 @@ static void add_run(const kvc_report_run *run, size_t subject, size_t kind, kvc_
             refusals[at] += (uint64_t)kvc_json_number(entry, "refused");
         }
     }
+    place_findings(run->json, counts, out);
     out->variants[kind][subject]++;
     out->bad[kind][subject] += run->status == KVC_STATUS_FINDINGS;
     for (size_t at = 0; at < out->questions; at++) {
@@ -241,6 +255,7 @@ void kvc_runtimes_gather(const kvc_report_model *model, kvc_runtimes *out)
                 kvc_question question = question_of(kvc_json_string(entry, "op"), kvc_json_string(entry, "situation"));
                 (void)place_question(out, &question);
             }
+            place_findings(run->json, NULL, out);
         }
     }
     for (size_t kind = 0; kind < out->kinds; kind++) {

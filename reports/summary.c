@@ -202,7 +202,11 @@ int kvc_report_summary(const kvc_report_model *model, int colour, kvc_text *out)
                             kvc_severity_meaning("crash"));
     }
     for (size_t i = 0; i < model->cause_count && !out->failed; i++) {
-        many ? add_cause_line(&summary, i) : add_cause(&summary, i);
+        if (many) {
+            add_cause_line(&summary, i);
+        } else {
+            add_cause(&summary, i);
+        }
     }
     kvc_text_add(out, "\n");
     add_counts(&summary);

@@ -59,6 +59,9 @@ PYTHON
 try kvconform gate builtin:full+zero_empties --baseline known.json --cases corpus --budget 1
 change 'del entries[1]'
 try kvconform gate builtin:full+zero_empties --baseline known.json --cases corpus --budget 1 | masked
+# It is accepted for every version, as one that the run met itself.
+try kvconform baseline update builtin:full+zero_empties --baseline known.json --add --reason x --cases corpus --budget 1
+python3 -c "import json; print([entry.get('when') for entry in json.load(open('known.json'))['entries']])"
 # What does not repeat is told, with all that was seen, and decides nothing; nor is it accepted.
 flaky="exec:python3 $KVC_TOP/tests/adapters/broken.py length_off_now_and_then"
 echo '{"schema": "kvconform-baseline/1", "entries": []}' >known.json
@@ -73,8 +76,10 @@ cat >flaky-cases/case.json <<'END'
 {"schema": "kvconform-case/1", "subject": "builtin", "variant": "full", "params": {"batch": 1}, "ops": [["append", 2], ["crop", -1]]}
 END
 kvconform gate "${flaky%now_and_then}at_first" --baseline known.json --cases flaky-cases --budget 1 --jobs 1 | masked
-# A subject that cannot be run is not a pass.
+# A subject that cannot be run is not a pass, even beside one whose findings are all known.
 gate exec:false
+cp whole.json known.json
+gate $faulty exec:false
 # Files that are not right are refused whole, and nothing is written.
 for damage in "entries[0]['colour'] = 1" "del entries[0]['reason']" "entries[0]['date'] = 'soon'" "entries.append(entries[0])" "entries.insert(0, entries[0])" \
   "entries[0]['target'] = 'full'" "entries[0]['law'] = 'JUSTICE'" "entries[0]['when'] = {'until': '5'}" "entries[0]['case'] = []" \
@@ -93,3 +98,17 @@ try kvconform baseline
 try kvconform baseline update builtin:full
 try kvconform baseline update builtin:full --baseline known.json
 try kvconform baseline update builtin:full --baseline known.json --add --reason x --expires tomorrow
+# Several versions of one subject, in any order: known while one shows it, fixed when none does.
+versioned_subject <<'END'
+import os
+import sys
+
+print(os.path.abspath("python-" + sys.argv[2]))
+END
+version 1.0.0 broken
+version 2.0.0
+kvconform baseline update transformers@1.0.0 --baseline versions.json --add --reason 'one too few' --budget 300 --quiet
+for targets in 'transformers@1.0.0 transformers@2.0.0' 'transformers@2.0.0 transformers@1.0.0' transformers@2.0.0; do
+  # shellcheck disable=SC2086 # several targets
+  try kvconform gate $targets --baseline versions.json --budget 300 | masked
+done

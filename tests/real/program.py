@@ -25,9 +25,9 @@ VERSIONS = ("5.12.1", "5.14.1", "5.15.1", "5.24.0") if LONG else ("5.24.0",)
 NO_PYTHON = "KVCONFORM_PYTHON names no interpreter with transformers"
 
 
-def corpus() -> dict[str, Any]:
+def corpus(subject: str = "transformers") -> dict[str, Any]:
     """The cases that the project keeps, by file name."""
-    files = sorted((TOP / "cases" / "transformers").glob("*.json"))
+    files = sorted((TOP / "cases" / subject).glob("*.json"))
     assert files
     return {file.name: json.loads(file.read_text()) for file in files}
 
@@ -40,12 +40,12 @@ def run(*words: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def interpreter(version: str) -> str:
-    """The interpreter that the program runs a version in."""
+def interpreter(version: str, subject: str = "transformers", given: str = PYTHON) -> str:
+    """The interpreter that the program runs a version in: the one given, or in a long run that of the version."""
     if not LONG:
-        return PYTHON
+        return given
     maker = TOP / "adapters" / "environment" / "kvconform_environment.py"
-    made = subprocess.run(["python3", str(maker), "transformers", version], capture_output=True, text=True, check=True)
+    made = subprocess.run(["python3", str(maker), subject, version], capture_output=True, text=True, check=True)
     return made.stdout.strip()
 
 

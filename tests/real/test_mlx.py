@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from program import LONG, PROGRAM, TOP, plain, run
+from program import LONG, PROGRAM, TOP, corpus, interpreter, plain, run
 
 PYTHON = os.environ.get("KVCONFORM_MLX", "")
 VERSIONS = ("0.28.4", "0.30.7", "0.31.3", "0.32.2") if LONG else ("0.32.2",)
@@ -37,15 +37,6 @@ def target(version: str) -> list[str]:
     return [f"mlx-lm@{version}"] if LONG else ["mlx-lm", "--python", PYTHON]
 
 
-def interpreter(version: str) -> str:
-    """The interpreter that the program runs a version in."""
-    if not LONG:
-        return PYTHON
-    maker = TOP / "adapters" / "environment" / "kvconform_environment.py"
-    made = subprocess.run(["python3", str(maker), "mlx-lm", version], capture_output=True, text=True, check=True)
-    return made.stdout.strip()
-
-
 @pytest.fixture(scope="session", params=VERSIONS)
 def result(request: pytest.FixtureRequest) -> Any:
     """The result of one version."""
@@ -58,13 +49,6 @@ def result(request: pytest.FixtureRequest) -> Any:
 def findings(document: Any, variant: str) -> list[Any]:
     """All findings of a variant."""
     return [found for entry in document["runs"] if entry["variant"] == variant for found in entry["findings"]]
-
-
-def corpus() -> dict[str, Any]:
-    """The cases that the project keeps, by file name."""
-    files = sorted((TOP / "cases" / "mlx-lm").glob("*.json"))
-    assert files
-    return {file.name: json.loads(file.read_text()) for file in files}
 
 
 def size(ops: list[Any]) -> tuple[int, int]:
@@ -92,7 +76,7 @@ def test_the_adapter_speaks_the_protocol() -> None:
 def test_known_faults_are_found(result: Any) -> None:
     version, document = result
     missing = []
-    for name, case in corpus().items():
+    for name, case in corpus("mlx-lm").items():
         law = case["expect"].get(version)
         if law in (None, "conforms"):
             continue
@@ -260,7 +244,7 @@ def test_scripts_show_the_fault(result: Any, tmp_path: Path) -> None:
     silent = []
     for finding in found[:: max(1, len(found) // SEPARATE)]:
         (tmp_path / "script.py").write_text(finding["script"])
-        words = [interpreter(version), "-W", "ignore", "script.py"]
+        words = [interpreter(version, "mlx-lm", PYTHON), "-W", "ignore", "script.py"]
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=plain(), check=False)
         if done.returncode != 1 or "Traceback" in done.stderr or "differs" not in done.stdout:
             silent.append((finding["id"], finding["title"], done.returncode, (done.stdout + done.stderr)[-300:]))

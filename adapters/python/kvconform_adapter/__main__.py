@@ -12,7 +12,7 @@ usage: python -m kvconform_adapter SUBJECT
 Drives the caches of SUBJECT for kvconform: requests on standard input, replies on standard output (docs/protocol.md).
 
 subjects:
-  transformers    the cache layers of Hugging Face transformers 5.12 and newer; needs transformers and torch
+  transformers    the cache layers of Hugging Face transformers 4.57 and newer; needs transformers and torch
   mlx-lm          the caches of mlx-lm 0.28.4 and newer; needs mlx-lm and mlx
 
 example:

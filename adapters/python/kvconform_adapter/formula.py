@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvconform_adapter.request import TOKENS_MAX
+from kvconform_adapter.request import TOKENS_MAX, RequestError
 
 AMPLITUDE = 4
 """Of values of two levels."""
@@ -21,3 +21,19 @@ BLOCK_ROWS = 8
 def fold(number: int, token: int) -> int:
     """The fold number of a recurrent state after one more token."""
     return (31 * number + token + 1) % TOKENS_MAX
+
+
+def fold_all(before: list[int], start: int, count: int, numbers: list[int] | None) -> tuple[int, ...]:
+    """The fold numbers of all rows after tokens `start` to `start + count - 1`, which are `numbers` where there are."""
+    found = []
+    for number in before:
+        for token in range(start, start + count):
+            number = fold(number, token if numbers is None else numbers[token])  # noqa: PLW2901
+        found.append(number)
+    return tuple(found)
+
+
+def check_elements(count: int) -> None:
+    """Raise RequestError for an input of so many elements that it would not fit."""
+    if count > ELEMENTS_MAX:
+        raise RequestError(f"an append would have an input of more than {ELEMENTS_MAX} elements")

@@ -102,7 +102,7 @@ VARIANTS = {
         Variant("MambaCache", "MambaCache", masks=False, states=True),
     )
 }
-"""Single caches. Those of several stand in `mlx_lists`."""
+"""Single caches. Those of several stand in mlx_calls, those of rows with their own lengths in mlx_batches."""
 
 
 def find_variant(name: str) -> Variant:
@@ -122,14 +122,9 @@ def class_locations(owners: dict[str, str]) -> dict[str, dict[str, str | int]]:
     """Where the class of each variant is written: a file below the folder of packages, and a line."""
     lines = Path(load_caches().__file__).read_text(encoding="utf-8").splitlines()
     places = {
-        line.removeprefix("class ").partition("(")[0].partition(":")[0]: number
+        line.partition(" ")[2].partition("(")[0].partition(":")[0]: number
         for number, line in enumerate(lines, start=1)
         if line.startswith(("class ", "def "))
-    }
-    places |= {
-        line.removeprefix("def ").partition("(")[0]: number
-        for number, line in enumerate(lines, start=1)
-        if line.startswith("def ")
     }
     file = MODULE.replace(".", "/") + ".py"
     return {name: {"file": file, "line": places[owner]} for name, owner in owners.items() if owner in places}

@@ -35,6 +35,7 @@ from kvconform_adapter.mlx_caches import (
 )
 from kvconform_adapter.mlx_values import Table, TablePool
 from kvconform_adapter.request import Params, RequestError
+from kvconform_adapter.session import CacheSession
 
 DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16, "float64": mx.float64}
 SALTS = {"keys": 0, "values": 1, "states": 2}
@@ -43,40 +44,28 @@ LISTS = {"CacheList": "CacheList", "prompt_cache": "trim_prompt_cache", "prompt_
 """The variants that are made of several caches, and where their code stands."""
 
 
-class Session:
-    """One cache while a sequence runs. `leaves`: the caches without others in them, which tensors are read from."""
+class Session(CacheSession):
+    """Its layers are the caches without others in them."""
 
-    __slots__ = ("appends", "find", "folds", "inputs", "leaves", "original", "rows", "start", "target", "trimmed")
+    __slots__ = ("inputs", "trimmed")
 
     def __init__(self, target: Any, rows: int, find: Callable[[Any], list[Cache]]) -> None:
-        self.leaves = find(target)
-        self.find = find
-        self.target = target
-        self.original: Session | None = None
-        self.rows = rows
-        self.folds = [0] * rows
-        self.start = 0
-        self.appends = 0
+        super().__init__(target, rows, find)
         self.trimmed: int | None = None
         """What the last op, if it was a trim that was done, gave back."""
         self.inputs: list[tuple[str, Array, int]] = []
         """Name, array, and what was added to its elements."""
 
-    def go_on_with(self, target: Any) -> None:
-        """Take another cache of the same make for this one."""
-        self.leaves = self.find(target)
-        self.target = target
-
 
 @dataclass(frozen=True)
 class Leaf:
-    """One cache without others in it."""
+    """One cache without others in it. `tables`: its inputs, where it is to be fed."""
 
     place: int
     prefix: str
     variant: Variant
     settings: Settings
-    tables: tuple[Table, ...]
+    tables: tuple[Table, ...] = ()
 
 
 @dataclass
@@ -201,7 +190,7 @@ class PlanMaker:
 def trim(plan: Plan, session: Session, number: int) -> None:
     """One trim. Raises Refusal when fewer tokens were removed than could be."""
     # Caches of states alone do not count.
-    held = max((held_tokens(leaf) for leaf in session.leaves if hasattr(leaf, "offset")), default=session.start)
+    held = max((held_tokens(leaf) for leaf in session.layers if hasattr(leaf, "offset")), default=session.start)
     done = int(plan.trim(session, number))
     if done < min(number, held):
         raise Refusal(f"it removed {done} of {min(number, held)} tokens")
@@ -211,7 +200,7 @@ def trim(plan: Plan, session: Session, number: int) -> None:
 def copy_cache(session: Session) -> None:
     """Go on with a deep copy; the original stays and is shown."""
     duplicate = copy.deepcopy(session.target)
-    session.original = Session(session.target, session.rows, session.find)
+    session.original = session.snapshot()
     session.go_on_with(duplicate)
 
 
@@ -259,7 +248,7 @@ def restore_list(session: Session) -> None:
 
 def trim_fronts(session: Session) -> None:
     """What models do with their chunked caches before each pass."""
-    for leaf in session.leaves:
+    for leaf in session.layers:
         if hasattr(leaf, "maybe_trim_front"):
             leaf.maybe_trim_front()
 
@@ -269,7 +258,7 @@ def quantiser(leaves: list[Leaf], listed: bool) -> Callable[[Session], None]:
 
     def quantise(session: Session) -> None:
         made = []
-        for leaf, cache in zip(leaves, session.leaves, strict=True):
+        for leaf, cache in zip(leaves, session.layers, strict=True):
             turn = hasattr(cache, "to_quantized")
             made.append(cache.to_quantized(group_size=leaf.settings.group, bits=leaf.settings.bits) if turn else cache)
         session.go_on_with(made if listed else made[0])
@@ -282,7 +271,7 @@ def quantiser(leaves: list[Leaf], listed: bool) -> Callable[[Session], None]:
 
 def append(session: Session, leaf: Leaf, given: list[Array], count: int) -> list[tuple[str, Array]]:
     """Feeds one cache `count` tokens. Gives back what it returned, by name."""
-    cache = session.leaves[leaf.place]
+    cache = session.layers[leaf.place]
     if leaf.variant.states:
         # Models write the states that they have computed from their new tokens.
         for place, state in enumerate(given):

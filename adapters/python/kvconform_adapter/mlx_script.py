@@ -7,11 +7,10 @@ t in row r and head h hold the number t + 1 + ROW * r + HEAD * h. Caches that qu
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
-from kvconform_adapter.mlx_caches import Settings, Variant, chosen_words, find_variant, settings_of
-from kvconform_adapter.mlx_calls import LISTS
+from kvconform_adapter.mlx_caches import chosen_words, find_variant, settings_of
+from kvconform_adapter.mlx_calls import LISTS, Leaf
 from kvconform_adapter.mlx_script_parts import (
     ATTEMPT,
     CHECKS,
@@ -26,16 +25,6 @@ from kvconform_adapter.mlx_script_parts import (
 )
 from kvconform_adapter.request import Op, RequestError, ScriptRequest
 from kvconform_adapter.script_text import COMPARE, paragraph, why, words
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """One cache without others in it, and how the program names it."""
-
-    place: int
-    prefix: str
-    variant: Variant
-    settings: Settings
 
 
 class Writer:

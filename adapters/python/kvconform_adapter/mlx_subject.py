@@ -7,25 +7,18 @@ time; until then they are names of their own, so that what the cache writes late
 from __future__ import annotations
 
 import importlib.metadata
-import platform
-import sys
-from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kvconform_adapter.formula import fold
-from kvconform_adapter.reply import Descriptions, Reply
-from kvconform_adapter.request import Op, Params, RequestError, RunRequest, ScriptRequest
+from kvconform_adapter.formula import fold_all
+from kvconform_adapter.reply import WORDS, Descriptions, Reply
+from kvconform_adapter.request import Op, Params, RequestError, ScriptRequest
+from kvconform_adapter.subject import LoadedSubject
 
 if TYPE_CHECKING:
     from kvconform_adapter.mlx_batches import Batch, BatchPlan
     from kvconform_adapter.mlx_calls import Leaf, Plan, Session
     from kvconform_adapter.mlx_values import TablePool
-
-PLANS_MAX = 32
-TABLE_MAX = 1 << 14
-"""Descriptions kept from one reply to the next before all are sent anew."""
-WORDS = {"float32", "float16", "bfloat16", "float64", "int64"}
 
 
 class Table(Descriptions):
@@ -35,12 +28,10 @@ class Table(Descriptions):
         super().__init__()
         self.definitions: dict[Any, str] = {}
 
-    def tidy(self) -> None:
-        """Between two replies: begin anew when there is too much."""
-        if len(self.texts) > TABLE_MAX:
-            self.definitions.clear()
-            self.texts.clear()
-            self.sent = 0
+    def forget(self) -> None:
+        """Begin anew."""
+        super().forget()
+        self.definitions.clear()
 
     def show(self, name: str, array: Any) -> str:
         """The index of a description."""
@@ -97,12 +88,12 @@ class Runner:
         plan = self.plan
         error_index = -1
         returned: list[tuple[str, Any]] = []
-        folds = self.folded(session, count, numbers) if plan.folds else ()
+        folds = fold_all(session.folds, session.start, count, numbers) if plan.folds else ()
         inputs = [self.inputs(session, leaf, count, numbers, folds) for leaf in plan.leaves]
         session.trimmed = None
         try:
             masks = [
-                ask_mask(session.leaves[leaf.place], leaf, count, self.params.window)
+                ask_mask(session.layers[leaf.place], leaf, count, self.params.window)
                 if leaf.settings.mask and count
                 else None
                 for leaf in plan.leaves
@@ -147,16 +138,6 @@ class Runner:
             ]
         return given
 
-    def folded(self, session: Session, count: int, numbers: list[int] | None) -> tuple[int, ...]:
-        """The fold numbers of all rows after the new tokens."""
-        found = []
-        for before in session.folds:
-            now = before
-            for token in range(session.start, session.start + count):
-                now = fold(now, token if numbers is None else numbers[token])
-            found.append(now)
-        return tuple(found)
-
     def other(self, session: Session, name: str, argument: Any) -> str:
         """One op that is no append."""
         from kvconform_adapter.mlx_calls import trim  # noqa: PLC0415
@@ -186,7 +167,7 @@ class Runner:
 
         held: list[tuple[str, Any]] = []
         lengths = []
-        for leaf, cache in zip(self.plan.leaves, session.leaves, strict=True):
+        for leaf, cache in zip(self.plan.leaves, session.layers, strict=True):
             lengths.append("null" if leaf.variant.states else str(int(cache.offset)))
             try:
                 held += [(leaf.prefix + name, array) for name, array in stored(cache, leaf)]
@@ -219,7 +200,7 @@ class Runner:
 
         held: list[tuple[str, Any]] = []
         lengths = []
-        for leaf, cache in zip(self.plan.leaves, original.leaves, strict=True):
+        for leaf, cache in zip(self.plan.leaves, original.layers, strict=True):
             lengths.append(-1 if leaf.variant.states else int(cache.offset))
             held += [(f"original.{leaf.prefix}{name}", array) for name, array in stored(cache, leaf)]
         return [*held, ("original.length", mx.array(lengths, dtype=mx.int64))]
@@ -282,27 +263,16 @@ class BatchRunner:
         return f"[{int(error >= 0)},[{length}],[{masks}],[],{claim},[{entries}],{error}]"
 
 
-class MlxSubject:
-    """The subject `mlx-lm`. Importing it can fail; that is said in the reply to the first request."""
+class MlxSubject(LoadedSubject["Plan | BatchPlan", Table]):
+    """The subject `mlx-lm`."""
+
+    name = "mlx-lm"
+    packages = "mlx-lm 'mlx[cpu]'"
 
     def __init__(self) -> None:
-        self.plans: OrderedDict[tuple[str, Params], Plan | BatchPlan] = OrderedDict()
-        self.problem = ""
-        self.version = ""
-        self.variants: list[str] = []
         self.batches: list[str] = []
-        self.locations: dict[str, dict[str, str | int]] = {}
-        self.table = Table()
-        self.pool: TablePool | None = None
-        try:
-            self.load()
-        except MemoryError:
-            raise
-        except Exception as error:
-            self.problem = (
-                f"cannot import mlx-lm in {sys.executable}: {type(error).__name__}: {str(error)[:300]}; "
-                "install it there with: python -m pip install mlx-lm 'mlx[cpu]'"
-            )
+        self.pool: TablePool
+        super().__init__(Table())
 
     def load(self) -> None:
         """Import the subject; everything runs on the processor."""
@@ -321,26 +291,9 @@ class MlxSubject:
         owners = {name: VARIANTS[name].owner if name in VARIANTS else LISTS.get(name, name) for name in self.variants}
         self.locations = class_locations(owners)
 
-    def check(self) -> None:
-        """Raise RequestError when the subject cannot be used."""
-        if self.problem:
-            raise RequestError(self.problem)
-
-    def hello(self) -> dict[str, Any]:
-        """Who the subject is and what it has."""
-        self.check()
-        return {
-            "subject": "mlx-lm",
-            "version": self.version,
-            "environment": {
-                "python": platform.python_version(),
-                "mlx": importlib.metadata.version("mlx"),
-                "platform": f"{platform.system()}-{platform.machine()}",
-            },
-            "variants": self.variants,
-            "locations": self.locations,
-            "offers": ["classes"],
-        }
+    def libraries(self) -> dict[str, str]:
+        """The versions of what the subject stands on."""
+        return {"mlx": importlib.metadata.version("mlx")}
 
     def classes(self) -> list[str]:
         """All cache classes of the installation, driven or not."""
@@ -350,50 +303,23 @@ class MlxSubject:
 
         return cache_classes(Path(load_caches().__file__).parent.parent)
 
-    def plan(self, variant: str, params: Params) -> Plan | BatchPlan:
-        """The plan for a variant and its parameters, made once."""
-        self.check()
-        if variant not in self.variants or self.pool is None:
-            raise RequestError(f'field "variant": mlx-lm {self.version} has no cache "{variant[:63]}"')
-        key = (variant, params)
-        plan = self.plans.get(key)
-        if plan is None:
-            from kvconform_adapter.mlx_batches import make_batch_plan  # noqa: PLC0415
-            from kvconform_adapter.mlx_calls import PlanMaker  # noqa: PLC0415
+    def make_plan(self, variant: str, params: Params) -> Plan | BatchPlan:
+        """A plan for a variant that the subject has."""
+        from kvconform_adapter.mlx_batches import make_batch_plan  # noqa: PLC0415
+        from kvconform_adapter.mlx_calls import PlanMaker  # noqa: PLC0415
 
-            if variant in self.batches:
-                plan = make_batch_plan(variant, params, self.pool)
-            else:
-                plan = PlanMaker(params, self.pool).make(variant)
-            self.plans[key] = plan
-            if len(self.plans) > PLANS_MAX:
-                self.plans.popitem(last=False)
-        else:
-            self.plans.move_to_end(key)
-        return plan
+        if variant in self.batches:
+            return make_batch_plan(variant, params, self.pool)
+        return PlanMaker(params, self.pool).make(variant)
 
-    def run(self, request: RunRequest) -> tuple[str, list[bytes]]:
-        """Perform all sequences of a request."""
-        plan = self.plan(request.variant, request.params)
-        self.table.tidy()
-        reply = Reply(self.table)
+    def runner(self, plan: Plan | BatchPlan, params: Params, reply: Reply[Table]) -> Runner | BatchRunner:
+        """What performs the sequences of one request."""
         from kvconform_adapter.mlx_batches import BatchPlan  # noqa: PLC0415
 
-        runner = BatchRunner(plan, reply) if isinstance(plan, BatchPlan) else Runner(plan, request.params, reply)
-        results = [
-            runner.sequence(ops, numbers) for ops, numbers in zip(request.sequences, request.numbers, strict=True)
-        ]
-        return reply.body(results), reply.raw
+        return BatchRunner(plan, reply) if isinstance(plan, BatchPlan) else Runner(plan, params, reply)
 
-    def sent(self) -> None:
-        """What the last reply described need not be described again."""
-        self.table.sent = len(self.table.texts)
-
-    def script(self, request: ScriptRequest) -> str:
-        """The stand-alone program for one case."""
-        self.check()
-        if request.variant not in self.variants:
-            raise RequestError(f'field "variant": mlx-lm {self.version} has no cache "{request.variant}"')
+    def write(self, request: ScriptRequest) -> str:
+        """The stand-alone program for a case of a variant that the subject has."""
         from kvconform_adapter.mlx_batch_script import write_batch_script  # noqa: PLC0415
         from kvconform_adapter.mlx_script import write_script  # noqa: PLC0415
 

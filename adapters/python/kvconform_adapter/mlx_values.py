@@ -11,8 +11,7 @@ from typing import Any
 
 import mlx.core as mx
 
-from kvconform_adapter.formula import AMPLITUDE, BLOCK, BLOCK_ROWS, ELEMENTS_MAX, KEEPING_COST, KEPT_ELEMENTS_MAX
-from kvconform_adapter.request import RequestError
+from kvconform_adapter.formula import AMPLITUDE, BLOCK, BLOCK_ROWS, KEEPING_COST, KEPT_ELEMENTS_MAX, check_elements
 
 Array = Any
 """An mlx.core.array."""
@@ -115,8 +114,7 @@ class Table:
 
     def check_size(self, count: int, rows: int) -> None:
         """Raise RequestError for an input that would not fit."""
-        if count * rows * self.heads * self.channels > ELEMENTS_MAX:
-            raise RequestError(f"an append would have an input of more than {ELEMENTS_MAX} elements")
+        check_elements(count * rows * self.heads * self.channels)
 
     def compute(self, numbers: Sequence[int], rows: int) -> Array:
         """An array with the values of these tokens."""

@@ -47,6 +47,16 @@ class Descriptions:
         self.texts.append(f'["{name}","{word}",[{",".join(map(str, shape))}]]')
         return str(len(self.texts) - 1)
 
+    def tidy(self) -> None:
+        """Between two replies: begin anew when there is too much."""
+        if len(self.texts) > TABLE_MAX:
+            self.forget()
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.texts.clear()
+        self.sent = 0
+
 
 Described = TypeVar("Described", bound=Descriptions)
 
@@ -62,12 +72,11 @@ class Table(Descriptions):
         self.packed: dict[Any, tuple[Any, Any]] = {}
         self.words: dict[Any, str] = {}
 
-    def tidy(self) -> None:
-        """Between two replies: begin anew when there is too much."""
-        if len(self.texts) > TABLE_MAX:
-            for kept in (self.definitions, self.same, self.texts, self.readers, self.packed):
-                kept.clear()
-            self.sent = 0
+    def forget(self) -> None:
+        """Begin anew."""
+        super().forget()
+        for kept in (self.definitions, self.same, self.readers, self.packed):
+            kept.clear()
 
     def define(self, key: Any, tensor: Any) -> Shown:
         """The index of a description that is not known yet."""

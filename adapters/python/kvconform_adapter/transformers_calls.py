@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from kvconform_adapter.request import Params, RequestError
+from kvconform_adapter.session import CacheSession
 from kvconform_adapter.transformers_blocks import FIRST_SALT, Compressor, make_compressors
 from kvconform_adapter.transformers_caches import (
     CACHE_UTILS,
@@ -54,36 +55,15 @@ SALTS |= {f"buffer_kv.{name}": salt for name, salt in FIRST_SALT.items()}
 SALTS |= {f"buffer_gate.{name}": salt + 1 for name, salt in FIRST_SALT.items()}
 
 
-class Session:
-    """One cache while a sequence runs. `layers` are what tensors are read from, `target` is what ops are called on.
+class Session(CacheSession):
+    """With a `Watch` each for inputs and results, where they are watched."""
 
-    `inputs`, `results`: a `Watch` each where they are watched.
-
-    `find`: from such a target to its layers. `original`: the cache that was copied last, from then on only looked at.
-    """
-
-    __slots__ = ("appends", "find", "folds", "inputs", "layers", "original", "results", "rows", "start", "target")
+    __slots__ = ("inputs", "results")
 
     def __init__(self, target: Any, rows: int, find: Callable[[Any], list[Any]]) -> None:
-        self.layers = find(target)
-        self.find = find
-        self.target = target
-        self.original: Session | None = None
-        self.rows = rows
-        self.folds = [0] * rows
-        self.start = 0
-        self.appends = 0
+        super().__init__(target, rows, find)
         self.inputs: Any = None
         self.results: Any = None
-
-    def snapshot(self) -> Session:
-        """The cache as it is, to be looked at later."""
-        return Session(self.target, self.rows, self.find)
-
-    def go_on_with(self, target: Any) -> None:
-        """Take another cache of the same make for this one."""
-        self.layers = self.find(target)
-        self.target = target
 
 
 Call = Callable[[Session, Any], Any]

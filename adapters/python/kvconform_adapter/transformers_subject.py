@@ -6,23 +6,18 @@ tensor that is the stored one is not copied again.
 
 from __future__ import annotations
 
-import platform
-import sys
 import warnings
-from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kvconform_adapter.formula import fold
+from kvconform_adapter.formula import fold_all
 from kvconform_adapter.reply import Reply, Table, Watch
-from kvconform_adapter.request import ROWS_MAX, Op, Params, RequestError, RunRequest, ScriptRequest
+from kvconform_adapter.request import ROWS_MAX, Op, Params, ScriptRequest
+from kvconform_adapter.subject import LoadedSubject
 
 if TYPE_CHECKING:
     from kvconform_adapter.transformers_calls import Plan, Session
     from kvconform_adapter.values import TablePool
-
-PLANS_MAX = 32
-"""Plans kept, each with its tables of inputs."""
 
 
 class Runner:
@@ -124,7 +119,7 @@ class Runner:
     ) -> tuple[list[list[Any]], tuple[int, ...]]:
         """The inputs of each feed, and the fold numbers after this append."""
         plan, start, rows = self.plan, session.start, session.rows
-        folds = self.folded(session, count, numbers) if plan.recurrent else ()
+        folds = fold_all(session.folds, start, count, numbers) if plan.recurrent else ()
         inputs = []
         for feed in plan.feeds:
             if feed.folded:
@@ -140,15 +135,6 @@ class Runner:
                 given = [feed.prepare(session, tensor) for tensor in given]
             inputs.append(given)
         return inputs, folds
-
-    def folded(self, session: Session, count: int, numbers: list[int] | None) -> tuple[int, ...]:
-        """The fold numbers of all rows after the new tokens."""
-        found = []
-        for number in session.folds:
-            for token in range(session.start, session.start + count):
-                number = fold(number, token if numbers is None else numbers[token])  # noqa: PLW2901
-            found.append(number)
-        return tuple(found)
 
     def other(self, session: Session, name: str, argument: Any) -> str:
         """One op that is no append."""
@@ -299,27 +285,16 @@ class Runner:
         return found
 
 
-class TransformersSubject:
-    """The subject `transformers`. Importing it can fail; that is said in the reply to the first request."""
+class TransformersSubject(LoadedSubject["Plan", Table]):
+    """The subject `transformers`."""
+
+    name = "transformers"
+    packages = "transformers torch"
 
     def __init__(self) -> None:
-        self.plans: OrderedDict[tuple[str, Params], Plan] = OrderedDict()
-        self.problem = ""
-        self.version = ""
-        self.variants: list[str] = []
-        self.locations: dict[str, dict[str, str | int]] = {}
         self.unavailable: dict[str, str] = {}
-        self.table = Table()
-        self.pool: TablePool | None = None
-        try:
-            self.load()
-        except MemoryError:
-            raise
-        except Exception as error:
-            self.problem = (
-                f"cannot import transformers in {sys.executable}: {type(error).__name__}: {str(error)[:300]}; "
-                "install it there with: python -m pip install transformers torch"
-            )
+        self.pool: TablePool
+        super().__init__(Table())
 
     def load(self) -> None:
         """Import the subject and make it quiet and single-threaded."""
@@ -361,29 +336,16 @@ class TransformersSubject:
         self.variants = [name for name in names if name not in self.unavailable]
         self.locations = class_locations(self.variants)
 
-    def check(self) -> None:
-        """Raise RequestError when the subject cannot be used."""
-        if self.problem:
-            raise RequestError(self.problem)
+    def libraries(self) -> dict[str, str]:
+        """The versions of what the subject stands on."""
+        import torch  # noqa: PLC0415
+
+        return {"torch": str(torch.__version__)}
 
     def hello(self) -> dict[str, Any]:
         """Who the subject is and what it has."""
-        self.check()
-        import torch  # noqa: PLC0415
-
-        return {
-            "subject": "transformers",
-            "version": self.version,
-            "environment": {
-                "python": platform.python_version(),
-                "torch": str(torch.__version__),
-                "platform": f"{platform.system()}-{platform.machine()}",
-            },
-            "variants": self.variants,
-            "locations": self.locations,
-            "offers": ["classes", "prepare"],
-            **({"unavailable": self.unavailable} if self.unavailable else {}),
-        }
+        reply = super().hello() | {"offers": ["classes", "prepare"]}
+        return reply | {"unavailable": self.unavailable} if self.unavailable else reply
 
     def classes(self) -> list[str]:
         """All cache classes of the installation, driven or not."""
@@ -394,45 +356,23 @@ class TransformersSubject:
 
         return cache_classes(Path(transformers.__file__).parent)
 
-    def plan(self, variant: str, params: Params) -> Plan:
-        """The plan for a variant and its parameters, made once."""
-        self.check()
-        if variant not in self.variants:
-            raise RequestError(f'field "variant": transformers {self.version} has no cache "{variant[:63]}"')
-        key = (variant, params)
-        plan = self.plans.get(key)
-        if plan is None:
-            from kvconform_adapter.transformers_calls import PlanMaker  # noqa: PLC0415
+    def make_plan(self, variant: str, params: Params) -> Plan:
+        """A plan for a variant that the subject has."""
+        from kvconform_adapter.transformers_calls import PlanMaker  # noqa: PLC0415
 
-            plan = self.plans[key] = PlanMaker(params, self.pool).make(variant)
-            if len(self.plans) > PLANS_MAX:
-                self.plans.popitem(last=False)
-        else:
-            self.plans.move_to_end(key)
-        return plan
+        return PlanMaker(params, self.pool).make(variant)
 
-    def run(self, request: RunRequest) -> tuple[str, list[bytes]]:
-        """Perform all sequences of a request."""
-        plan = self.plan(request.variant, request.params)
-        if self.pool is not None:
-            self.pool.tidy()
-        self.table.tidy()
-        reply = Reply(self.table)
-        runner = Runner(plan, request.params, reply)
-        results = [
-            runner.sequence(ops, numbers) for ops, numbers in zip(request.sequences, request.numbers, strict=True)
-        ]
-        return reply.body(results), reply.raw
+    def tidy(self) -> None:
+        """Between two requests: forget what has become too much."""
+        self.pool.tidy()
+        super().tidy()
 
-    def sent(self) -> None:
-        """What the last reply described need not be described again."""
-        self.table.sent = len(self.table.texts)
+    def runner(self, plan: Plan, params: Params, reply: Reply[Table]) -> Runner:
+        """What performs the sequences of one request."""
+        return Runner(plan, params, reply)
 
-    def script(self, request: ScriptRequest) -> str:
-        """The stand-alone program for one case."""
-        self.check()
-        if request.variant not in self.variants:
-            raise RequestError(f'field "variant": transformers {self.version} has no cache "{request.variant}"')
+    def write(self, request: ScriptRequest) -> str:
+        """The stand-alone program for a case of a variant that the subject has."""
         from kvconform_adapter.transformers_script import write_script  # noqa: PLC0415
 
         return write_script(request, self.version)

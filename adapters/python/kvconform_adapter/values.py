@@ -13,8 +13,7 @@ from typing import Any
 
 import torch
 
-from kvconform_adapter.formula import AMPLITUDE, BLOCK, BLOCK_ROWS, ELEMENTS_MAX, KEEPING_COST, KEPT_ELEMENTS_MAX
-from kvconform_adapter.request import RequestError
+from kvconform_adapter.formula import AMPLITUDE, BLOCK, BLOCK_ROWS, KEEPING_COST, KEPT_ELEMENTS_MAX, check_elements
 
 Tensor = Any
 """A torch.Tensor; torch is not typed strictly enough to say more."""
@@ -159,8 +158,7 @@ class Table:
 
     def check_size(self, count: int, rows: int) -> None:
         """Raise RequestError for an input that would not fit."""
-        if count * rows * self.heads * self.channels > ELEMENTS_MAX:
-            raise RequestError(f"an append would have an input of more than {ELEMENTS_MAX} elements")
+        check_elements(count * rows * self.heads * self.channels)
 
     def make_block(self, first: int, rows: int) -> Tensor:
         """The values of one block of tokens; only copies of it are handed out."""
