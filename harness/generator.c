@@ -6,11 +6,11 @@
 
 #include "harness/alphabet.h"
 #include "harness/choice.h"
+#include "harness/draw.h"
 #include "harness/random.h"
 #include "harness/sequences_alphabet.h"
-#include "reference/view.h"
 
-enum { RANDOM_OPS_MAX = 20, TRIES = 6, SMALL_LENGTH = 3, TOKENS_IN_SEQUENCE_MAX = 400 };
+enum { RANDOM_OPS_MAX = 20, TRIES = 6, SMALL_LENGTH = 3 };
 /* So many sequences of a stage stand between two random blocks: a small budget is shared, whatever it is. */
 enum { BETWEEN_RANDOM = 3 * KVC_BLOCK };
 
@@ -265,27 +265,12 @@ const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc
 static int take(kvc_generator *generator, const kvc_op *op, const kvc_exclusions *exclusions, int careful,
                 kvc_sequence *out, kvc_coverage *coverage)
 {
-    kvc_model *model = &generator->model;
-    kvc_expectation expectation;
-    int code;
+    int situation;
+    int taken = kvc_draw_take(&generator->model, generator->profile, op, exclusions, careful, out, &situation);
 
-    if (out->count == KVC_OPS_MAX || model->next + kvc_op_tokens(op) > TOKENS_IN_SEQUENCE_MAX)
-        return 0;
-    kvc_model_expect(model, op, &expectation);
-    if (expectation.unspecified)
-        return 0;
-    code = kvc_situation_code(&expectation.situation);
-    if (exclusions != NULL &&
-        (exclusions->always[op->kind][code] || (careful && exclusions->often[op->kind][code])))
-        return 0;
-    if (generator->profile == KVC_ASSISTED && expectation.verdict != KVC_DO)
-        return 0;
-    if (!kvc_model_commit(model, op, &expectation, expectation.verdict == KVC_MUST_REFUSE))
-        return -1;
-    if (coverage != NULL)
-        kvc_coverage_planned(coverage, op->kind, code);
-    out->op[out->count++] = *op;
-    return 1;
+    if (taken > 0 && coverage != NULL)
+        kvc_coverage_planned(coverage, op->kind, situation);
+    return taken;
 }
 
 /* `rest` is the number of the sequence in its stage. */
@@ -303,99 +288,12 @@ static int make_exhaustive(kvc_generator *generator, const stage *found, uint64_
     return 1;
 }
 
-static int32_t random_append(const kvc_generator *generator, kvc_random *random)
-{
-    int boundary = kvc_plan_boundary(&generator->plan);
-
-    if (generator->profile != KVC_ASSISTED &&
-        generator->plan.rules.rule[KVC_CONTRACT_APPEND_NONE]->value == KVC_NONE_NOTHING && kvc_random_one_in(random, 12))
-        return 0;
-    switch (kvc_random_below(random, boundary > 0 ? 8 : 4)) {
-    case 0:
-    case 1:
-        return 1;
-    case 2:
-        return 2;
-    case 3:
-        return kvc_random_between(random, 1, 8);
-    case 4:
-        return boundary > 1 ? boundary - 1 : 1;
-    case 5:
-        return boundary;
-    case 6:
-        return boundary + 1;
-    default:
-        return boundary * 2 + kvc_random_between(random, 0, 2);
-    }
-}
-
-static int32_t random_crop(const kvc_generator *generator, kvc_random *random)
-{
-    int32_t held = generator->model.length - kvc_model_floor(&generator->model);
-    int boundary = kvc_plan_boundary(&generator->plan);
-
-    switch (kvc_random_below(random, 12)) {
-    case 0:
-    case 1:
-        return 0;
-    case 2:
-    case 3:
-        return -1;
-    case 4:
-        return -held;
-    case 5:
-        return -held - 1;
-    case 6:
-        return -held - kvc_random_between(random, 1, 4);
-    case 7:
-        return held > boundary ? -(held - boundary) : -1;
-    case 8:
-        return held > boundary + 1 ? -(held - boundary) - 1 + 2 * (int32_t)kvc_random_below(random, 2) : -2;
-    case 9:
-        return kvc_random_one_in(random, 2) ? kvc_random_between(random, 1, held + 1) : 1;
-    default:
-        return held > 0 ? -kvc_random_between(random, 1, held) : -1;
-    }
-}
-
-static void random_rows(const kvc_model *model, kvc_random *random, int count, kvc_op *op)
-{
-    op->count = (uint8_t)count;
-    for (int at = 0; at < count; at++)
-        op->rows[at] = (uint8_t)kvc_random_below(random, (uint32_t)model->rows);
-}
-
-/* For each of `count` rows a number of tokens: few, or what a boundary makes of it; now and then none. */
-static void random_counts(const kvc_generator *generator, kvc_random *random, int count, kvc_op *op)
-{
-    op->count = (uint8_t)count;
-    for (int at = 0; at < count; at++)
-        op->rows[at] = (uint8_t)(kvc_random_one_in(random, 4) ? 0 : random_append(generator, random));
-}
-
-/* Some of the rows, in order, and not all. Returns 0 when there is one row only. */
-static int random_part(const kvc_model *model, kvc_random *random, kvc_op *op)
-{
-    uint32_t all = (1u << model->rows) - 1;
-    uint32_t mask;
-
-    if (model->rows < 2)
-        return 0;
-    mask = 1 + kvc_random_below(random, all - 1);
-    for (int32_t row = 0; row < model->rows; row++) {
-        if ((mask & 1u << row) != 0)
-            op->rows[op->count++] = (uint8_t)row;
-    }
-    return 1;
-}
-
 /* How often an op is tried, beside others. */
 static const uint8_t weights[KVC_OP_KINDS] = {10, 9, 2, 3, 2, 2, 3, 2, 2, 2, 2, 1, 9, 4, 2, 2, 2, 14, 9, 3, 1, 2, 1, 1, 3, 3, 6, 2, 2, 3, 3};
 
 /* `sum` is that of the weights of `kinds`. */
 static int random_op(const kvc_generator *generator, unsigned kinds, uint32_t sum, kvc_random *random, kvc_op *op)
 {
-    const kvc_model *model = &generator->model;
     uint32_t pick = kvc_random_below(random, sum);
     int kind = 0;
 
@@ -405,67 +303,7 @@ static int random_op(const kvc_generator *generator, unsigned kinds, uint32_t su
             break;
         pick -= weight;
     }
-    memset(op, 0, sizeof *op);
-    op->kind = (uint8_t)kind;
-    if (kvc_op_is_of_sequences(kind)) {
-        kvc_sequences_random_op(model, random, op);
-        return 1;
-    }
-    switch ((kvc_op_kind)kind) {
-    case KVC_APPEND:
-        op->n = random_append(generator, random);
-        return 1;
-    case KVC_CROP:
-        op->n = random_crop(generator, random);
-        return 1;
-    case KVC_TRIM:
-        op->n = -random_crop(generator, random);
-        return 1;
-    case KVC_RESET:
-        return 1;
-    case KVC_REORDER:
-        random_rows(model, random, model->rows, op);
-        return 1;
-    case KVC_SELECT:
-        random_rows(model, random, kvc_random_between(random, 1, model->rows), op);
-        return 1;
-    case KVC_REPEAT:
-        op->n = kvc_random_between(random, 1, 3);
-        return model->rows * op->n <= KVC_ROWS_MAX;
-    case KVC_RECORD:
-        op->n = !kvc_random_one_in(random, 4);
-        return 1;
-    case KVC_OFFLOAD:
-    case KVC_PREFETCH:
-    case KVC_INITIALIZE:
-    case KVC_COPY:
-    case KVC_PICKLE:
-    case KVC_TRIM_FRONT:
-    case KVC_SAVE_FILE:
-    case KVC_FROM_STATE:
-    case KVC_QUANTIZE:
-        return 1;
-    case KVC_APPEND_ROWS:
-        random_counts(generator, random, model->rows, op);
-        return 1;
-    case KVC_EXTEND:
-        if (model->rows == KVC_ROWS_MAX)
-            return 0;
-        random_counts(generator, random, kvc_random_between(random, 1, kvc_smaller(2, KVC_ROWS_MAX - model->rows)), op);
-        return 1;
-    case KVC_MERGE:
-        random_rows(model, random, kvc_random_between(random, 1, model->rows), op);
-        return 1;
-    case KVC_EXTRACT:
-        op->n = (int32_t)kvc_random_below(random, (uint32_t)model->rows);
-        return 1;
-    case KVC_SPLIT:
-        op->n = kvc_random_one_in(random, 2) ? 1 : kvc_random_one_in(random, 2) ? 0 : random_append(generator, random);
-        return random_part(model, random, op);
-    default:
-        break;
-    }
-    return 0;
+    return kvc_draw_op(&generator->model, generator->profile, (kvc_op_kind)kind, random, op);
 }
 
 static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclusions *exclusions, kvc_sequence *out,
@@ -541,7 +379,7 @@ static int make_assisted(kvc_generator *generator, uint64_t index, const kvc_exc
     if (late && take(generator, &record, exclusions, 1, out, coverage) < 0)
         return 0;
     for (int at = 0; at < rounds; at++) {
-        int32_t draft = kvc_random_one_in(&random, 4) ? 1 : random_append(generator, &random);
+        int32_t draft = kvc_random_one_in(&random, 4) ? 1 : kvc_draw_append(&generator->model, generator->profile, &random);
         kvc_op append = {.kind = KVC_APPEND, .n = draft};
         int32_t removed = kvc_random_between(&random, 0, draft > 0 ? draft - 1 : 0);
         int trims = kvc_plan_has_op(&generator->plan, KVC_TRIM);

@@ -641,3 +641,22 @@ Test(generator, random_numbers) {
     }
     cr_expect_leq(kvc_random_between(&a, INT32_MIN, INT32_MAX - 1), INT32_MAX);
 }
+
+/* The same functions draw from bytes: little-endian, one byte for a choice of up to 256; behind the end they count up. */
+Test(generator, choices_from_bytes) {
+    static const uint8_t bytes[] = {5, 0, 250, 1, 2, 3, 0, 0, 1};
+    kvc_random from = kvc_random_from(bytes, sizeof bytes);
+    uint32_t met = 0;
+    cr_expect_eq(kvc_random_below(&from, 0), 0u);
+    cr_expect_eq(kvc_random_below(&from, 8), 5u);
+    cr_expect(kvc_random_one_in(&from, 4));
+    cr_expect_eq(kvc_random_between(&from, -3, 3), -3 + 250 % 7);
+    cr_expect_eq(kvc_random_below(&from, 1000), 0x0201u % 1000u);
+    cr_expect_eq(kvc_random_below(&from, 1u << 20), 3u);
+    cr_expect_eq(kvc_random_between(&from, 3, 3), 3);
+    for (int at = 0; at < 5; at++)
+        met |= 1u << kvc_random_below(&from, 5);
+    cr_expect_eq(met, 31u, "what is drawn until it fits must come to an end");
+    from = kvc_random_from(NULL, 0);
+    cr_expect_eq(kvc_random_below(&from, 7), 0u);
+}

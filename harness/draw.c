@@ -1,0 +1,184 @@
+#include "harness/draw.h"
+
+#include <string.h>
+
+#include "harness/sequences_alphabet.h"
+#include "reference/view.h"
+
+enum { TOKENS_IN_SEQUENCE_MAX = 400 };
+
+int kvc_draw_take(kvc_model *model, kvc_profile profile, const kvc_op *op, const kvc_exclusions *exclusions, int careful,
+                  kvc_sequence *out, int *situation)
+{
+    kvc_expectation expectation;
+    int code;
+
+    if (out->count == KVC_OPS_MAX || model->next + kvc_op_tokens(op) > TOKENS_IN_SEQUENCE_MAX)
+        return 0;
+    kvc_model_expect(model, op, &expectation);
+    if (expectation.unspecified)
+        return 0;
+    code = kvc_situation_code(&expectation.situation);
+    if (exclusions != NULL &&
+        (exclusions->always[op->kind][code] || (careful && exclusions->often[op->kind][code])))
+        return 0;
+    if (profile == KVC_ASSISTED && expectation.verdict != KVC_DO)
+        return 0;
+    if (!kvc_model_commit(model, op, &expectation, expectation.verdict == KVC_MUST_REFUSE))
+        return -1;
+    *situation = code;
+    out->op[out->count++] = *op;
+    return 1;
+}
+
+int32_t kvc_draw_append(const kvc_model *model, kvc_profile profile, kvc_random *random)
+{
+    int boundary = kvc_plan_boundary(model->plan);
+
+    if (profile != KVC_ASSISTED &&
+        model->plan->rules.rule[KVC_CONTRACT_APPEND_NONE]->value == KVC_NONE_NOTHING && kvc_random_one_in(random, 12))
+        return 0;
+    switch (kvc_random_below(random, boundary > 0 ? 8 : 4)) {
+    case 0:
+    case 1:
+        return 1;
+    case 2:
+        return 2;
+    case 3:
+        return kvc_random_between(random, 1, 8);
+    case 4:
+        return boundary > 1 ? boundary - 1 : 1;
+    case 5:
+        return boundary;
+    case 6:
+        return boundary + 1;
+    default:
+        return boundary * 2 + kvc_random_between(random, 0, 2);
+    }
+}
+
+static int32_t random_crop(const kvc_model *model, kvc_random *random)
+{
+    int32_t held = model->length - kvc_model_floor(model);
+    int boundary = kvc_plan_boundary(model->plan);
+
+    switch (kvc_random_below(random, 12)) {
+    case 0:
+    case 1:
+        return 0;
+    case 2:
+    case 3:
+        return -1;
+    case 4:
+        return -held;
+    case 5:
+        return -held - 1;
+    case 6:
+        return -held - kvc_random_between(random, 1, 4);
+    case 7:
+        return held > boundary ? -(held - boundary) : -1;
+    case 8:
+        return held > boundary + 1 ? -(held - boundary) - 1 + 2 * (int32_t)kvc_random_below(random, 2) : -2;
+    case 9:
+        return kvc_random_one_in(random, 2) ? kvc_random_between(random, 1, held + 1) : 1;
+    default:
+        return held > 0 ? -kvc_random_between(random, 1, held) : -1;
+    }
+}
+
+static void random_rows(const kvc_model *model, kvc_random *random, int count, kvc_op *op)
+{
+    op->count = (uint8_t)count;
+    for (int at = 0; at < count; at++)
+        op->rows[at] = (uint8_t)kvc_random_below(random, (uint32_t)model->rows);
+}
+
+/* For each of `count` rows a number of tokens: few, or what a boundary makes of it; now and then none. */
+static void random_counts(const kvc_model *model, kvc_profile profile, kvc_random *random, int count, kvc_op *op)
+{
+    op->count = (uint8_t)count;
+    for (int at = 0; at < count; at++)
+        op->rows[at] = (uint8_t)(kvc_random_one_in(random, 4) ? 0 : kvc_draw_append(model, profile, random));
+}
+
+/* Some of the rows, in order, and not all. Returns 0 when there is one row only. */
+static int random_part(const kvc_model *model, kvc_random *random, kvc_op *op)
+{
+    uint32_t all = (1u << model->rows) - 1;
+    uint32_t mask;
+
+    if (model->rows < 2)
+        return 0;
+    mask = 1 + kvc_random_below(random, all - 1);
+    for (int32_t row = 0; row < model->rows; row++) {
+        if ((mask & 1u << row) != 0)
+            op->rows[op->count++] = (uint8_t)row;
+    }
+    return 1;
+}
+
+int kvc_draw_op(const kvc_model *model, kvc_profile profile, kvc_op_kind kind, kvc_random *random, kvc_op *op)
+{
+    memset(op, 0, sizeof *op);
+    op->kind = (uint8_t)kind;
+    if (kvc_op_is_of_sequences(kind)) {
+        kvc_sequences_random_op(model, random, op);
+        return 1;
+    }
+    switch (kind) {
+    case KVC_APPEND:
+        op->n = kvc_draw_append(model, profile, random);
+        return 1;
+    case KVC_CROP:
+        op->n = random_crop(model, random);
+        return 1;
+    case KVC_TRIM:
+        op->n = -random_crop(model, random);
+        return 1;
+    case KVC_RESET:
+        return 1;
+    case KVC_REORDER:
+        random_rows(model, random, model->rows, op);
+        return 1;
+    case KVC_SELECT:
+        random_rows(model, random, kvc_random_between(random, 1, model->rows), op);
+        return 1;
+    case KVC_REPEAT:
+        op->n = kvc_random_between(random, 1, 3);
+        return model->rows * op->n <= KVC_ROWS_MAX;
+    case KVC_RECORD:
+        op->n = !kvc_random_one_in(random, 4);
+        return 1;
+    case KVC_OFFLOAD:
+    case KVC_PREFETCH:
+    case KVC_INITIALIZE:
+    case KVC_COPY:
+    case KVC_PICKLE:
+    case KVC_TRIM_FRONT:
+    case KVC_SAVE_FILE:
+    case KVC_FROM_STATE:
+    case KVC_QUANTIZE:
+        return 1;
+    case KVC_APPEND_ROWS:
+        random_counts(model, profile, random, model->rows, op);
+        return 1;
+    case KVC_EXTEND:
+        if (model->rows == KVC_ROWS_MAX)
+            return 0;
+        random_counts(model, profile, random, kvc_random_between(random, 1, kvc_smaller(2, KVC_ROWS_MAX - model->rows)), op);
+        return 1;
+    case KVC_MERGE:
+        random_rows(model, random, kvc_random_between(random, 1, model->rows), op);
+        return 1;
+    case KVC_EXTRACT:
+        op->n = (int32_t)kvc_random_below(random, (uint32_t)model->rows);
+        return 1;
+    case KVC_SPLIT:
+        op->n = kvc_random_one_in(random, 2) ? 1 : kvc_random_one_in(random, 2) ? 0 : kvc_draw_append(model, profile, random);
+        return random_part(model, random, op);
+    default:
+        break;
+    }
+    return 0;
+}
+

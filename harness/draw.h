@@ -1,0 +1,22 @@
+/*
+ * One op at a time: its arguments are drawn where the model stands, and it is taken into a sequence if it may stand there. Where the
+ * choices come from, random numbers or a fuzzer's bytes, is a matter of the kvc_random.
+ */
+#ifndef KVC_HARNESS_DRAW_H
+#define KVC_HARNESS_DRAW_H
+
+#include "harness/generator.h"
+#include "harness/random.h"
+
+/* Tokens for an append. */
+int32_t kvc_draw_append(const kvc_model *model, kvc_profile profile, kvc_random *random);
+/* An op of this kind with arguments. Returns 0 when there is none where the model stands. */
+int kvc_draw_op(const kvc_model *model, kvc_profile profile, kvc_op_kind kind, kvc_random *random, kvc_op *op);
+/*
+ * Takes the op into the sequence and into the model; `exclusions` may be NULL, `careful` heeds what is often left out. Returns 1 with
+ * *situation the code of where the op stands, 0 when it must not stand here, -1 when memory is short.
+ */
+int kvc_draw_take(kvc_model *model, kvc_profile profile, const kvc_op *op, const kvc_exclusions *exclusions, int careful,
+                  kvc_sequence *out, int *situation);
+
+#endif
