@@ -1,7 +1,6 @@
 #include "harness/case.h"
 
 #include <stdio.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,50 +166,32 @@ static int read_param(const cJSON *item, const char *name, const kvc_spec *spec,
 /* Numbers of rows, or of tokens for each row. */
 static int read_rows(const cJSON *list, const char *name, kvc_op *op, kvc_error *error)
 {
-    int64_t most = kvc_op_has_counts((kvc_op_kind)op->kind) ? KVC_COUNT_MAX : KVC_ROWS_MAX - 1;
     const cJSON *item;
+    int32_t least;
+    int32_t most;
 
     if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) < 1 || cJSON_GetArraySize(list) > KVC_ROWS_MAX) {
         kvc_error_set(error, "%s: field \"ops\": expected a list of 1 to %d rows", name, KVC_ROWS_MAX);
         return 0;
     }
+    kvc_op_bounds((kvc_op_kind)op->kind, 'r', &least, &most);
     cJSON_ArrayForEach(item, list) {
         int64_t row;
-        if (!kvc_json_integer(item, name, "ops", 0, most, &row, error))
+        if (!kvc_json_integer(item, name, "ops", least, most, &row, error))
             return 0;
         op->rows[op->count++] = (uint8_t)row;
     }
     return 1;
 }
 
-/* The bounds of an argument, by its letter. */
 static int read_argument(const cJSON *json, const char *name, char letter, kvc_op *op, kvc_error *error)
 {
-    static const struct {
-        kvc_op_kind kind;
-        int64_t low;
-        int64_t high;
-    } bounds[] = {{KVC_APPEND, 0, KVC_TOKENS_MAX}, {KVC_REPEAT, 1, KVC_ROWS_MAX}, {KVC_RECORD, 0, 1},
-                  {KVC_DECODE, 1, KVC_TOKENS_MAX / KVC_ROWS_MAX}, {KVC_CLEAR, 0, 1}, {KVC_SEQ_RESTORE, 0, 64},
-                  {KVC_EXTRACT, 0, KVC_ROWS_MAX - 1}, {KVC_SPLIT, 0, KVC_TOKENS_MAX}};
-    int64_t low = -INT32_MAX;
-    int64_t high = INT32_MAX;
     int64_t number;
+    int32_t low;
+    int32_t high;
     char field[32];
 
-    for (size_t at = 0; letter == 'n' && at < sizeof bounds / sizeof bounds[0]; at++) {
-        if (bounds[at].kind == (kvc_op_kind)op->kind) {
-            low = bounds[at].low;
-            high = bounds[at].high;
-        }
-    }
-    if (letter == 's' || letter == 'o') {
-        low = op->kind == KVC_SEQ_RM ? -1 : 0;
-        high = KVC_ROWS_MAX - 1;
-    } else if (letter != 'n') {
-        low = -KVC_TOKENS_MAX;
-        high = KVC_TOKENS_MAX;
-    }
+    kvc_op_bounds((kvc_op_kind)op->kind, letter, &low, &high);
     (void)snprintf(field, sizeof field, "ops.%s", kvc_op_name((kvc_op_kind)op->kind));
     if (!kvc_json_integer(json, name, field, low, high, &number, error))
         return 0;

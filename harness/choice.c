@@ -201,3 +201,53 @@ kvc_params kvc_choice_random(const kvc_choice *choice, kvc_random *random)
     }
     return params;
 }
+
+/* Where the bytes of choices go. */
+typedef struct writer {
+    uint8_t *bytes;
+    size_t left;
+} writer;
+
+/* The reverse of kvc_random_read_below. */
+static void put(writer *to, uint32_t limit, uint32_t number)
+{
+    for (size_t width = limit <= 1u << 8 ? 1 : limit <= 1u << 16 ? 2 : 4; width > 0 && to->left > 0; width--, number >>= 8) {
+        *to->bytes++ = (uint8_t)number;
+        to->left--;
+    }
+}
+
+/* One draw for each that kvc_choice_random makes, in its order. */
+void kvc_choice_write(const kvc_choice *choice, const kvc_params *params, uint8_t *bytes, size_t size)
+{
+    const kvc_spec *spec = choice->spec;
+    kvc_params smallest = kvc_choice_smallest(choice);
+    writer to = {bytes, size};
+    int known;
+
+    memset(bytes, 0, size);
+    for (int at = 0; at < KVC_PARAMS; at++) {
+        int32_t most = (spec->high[at] - spec->low[at]) / spec->step[at];
+        int32_t number = (kvc_param_get(params, at) - spec->low[at]) / spec->step[at];
+        if ((spec->params & (1u << at)) != 0 && (choice->frozen & (1u << at)) == 0 && most > 0)
+            put(&to, (uint32_t)most + 1, (uint32_t)(number < 0 ? 0 : number > most ? most : number));
+    }
+    if (choice->combinations > 0) {
+        uint32_t pick = 0;
+        for (int at = 0; at < choice->combinations; at++) {
+            if (choice->parts[at] == params->parts && choice->layers[at] == params->layers)
+                pick = (uint32_t)at;
+        }
+        put(&to, (uint32_t)choice->combinations, pick);
+    }
+    known = params->dtype != smallest.dtype && (spec->dtypes & (1u << params->dtype)) != 0;
+    put(&to, 2, !known);
+    if (known)
+        put(&to, KVC_DTYPES, (uint32_t)params->dtype);
+    put(&to, 4, params->layout != KVC_STRIDED);
+    put(&to, 4, !params->watch);
+    known = params->call != KVC_CALL_POSITION && (choice->calls & (1u << params->call)) != 0;
+    put(&to, 3, !known);
+    if (known)
+        put(&to, KVC_CALLS, (uint32_t)params->call);
+}

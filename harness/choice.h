@@ -29,6 +29,8 @@ int kvc_choice_allows(const kvc_spec *spec, const kvc_params *params, kvc_error 
 /* The parameters of the exhaustive stage: small, at boundaries that short sequences reach. */
 kvc_params kvc_choice_base(const kvc_choice *choice, int combination);
 kvc_params kvc_choice_random(const kvc_choice *choice, kvc_random *random);
+/* The bytes from which kvc_choice_random reads these parameters, as near to them as it can. Writes at most `size`, the rest is 0. */
+void kvc_choice_write(const kvc_choice *choice, const kvc_params *params, uint8_t *bytes, size_t size);
 kvc_params kvc_choice_smallest(const kvc_choice *choice);
 
 #endif

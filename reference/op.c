@@ -66,6 +66,34 @@ void kvc_op_set_argument(kvc_op *op, char letter, int32_t value) {
     }
 }
 
+void kvc_op_bounds(kvc_op_kind kind, char letter, int32_t *low, int32_t *high) {
+    static const struct {
+        kvc_op_kind kind;
+        int32_t low;
+        int32_t high;
+    } numbers[] = {{KVC_APPEND, 0, KVC_TOKENS_MAX}, {KVC_REPEAT, 1, KVC_ROWS_MAX}, {KVC_RECORD, 0, 1},
+                   {KVC_DECODE, 1, KVC_TOKENS_MAX / KVC_ROWS_MAX}, {KVC_CLEAR, 0, 1}, {KVC_SEQ_RESTORE, 0, 64},
+                   {KVC_EXTRACT, 0, KVC_ROWS_MAX - 1}, {KVC_SPLIT, 0, KVC_TOKENS_MAX}};
+    *low = -INT32_MAX;
+    *high = INT32_MAX;
+    for (size_t i = 0; letter == 'n' && i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (numbers[i].kind == kind) {
+            *low = numbers[i].low;
+            *high = numbers[i].high;
+        }
+    }
+    if (letter == 'r') {
+        *low = 0;
+        *high = kvc_op_has_counts(kind) ? KVC_COUNT_MAX : KVC_ROWS_MAX - 1;
+    } else if (letter == 's' || letter == 'o') {
+        *low = kind == KVC_SEQ_RM ? -1 : 0;
+        *high = KVC_ROWS_MAX - 1;
+    } else if (letter != 'n') {
+        *low = -KVC_TOKENS_MAX;
+        *high = KVC_TOKENS_MAX;
+    }
+}
+
 int kvc_op_omits(const kvc_op *op, char letter) {
     return op->kind == KVC_DECODE && letter == 'b' && op->begin == 0;
 }

@@ -20,6 +20,8 @@ const char *kvc_op_arguments(kvc_op_kind kind);
 /* The argument of such a letter; not for `r`. */
 int32_t kvc_op_argument(const kvc_op *op, char letter);
 void kvc_op_set_argument(kvc_op *op, char letter, int32_t value);
+/* Least and greatest value of the argument of a letter; for `r` of each entry of the list. */
+void kvc_op_bounds(kvc_op_kind kind, char letter, int32_t *low, int32_t *high);
 /* A decode is written without its `begin` where that is 0. */
 int kvc_op_omits(const kvc_op *op, char letter);
 int kvc_op_has_number(kvc_op_kind kind);
