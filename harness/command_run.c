@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/carry.h"
 #include "harness/commands.h"
 #include "harness/progress.h"
 #include "harness/record.h"
@@ -33,6 +34,8 @@ typedef struct running {
     int internal;
     int interrupted;
     int summarised_elsewhere; /* the caller takes the result and says what came of it */
+    kvc_corpus *corpus; /* fuzz: what guides the workers */
+    const char *corpus_folder; /* fuzz: where it is kept */
     int swept; /* the report folder holds nothing of an earlier run any more */
 } running;
 
@@ -75,6 +78,9 @@ static int check_json(const char *path)
 /* The first thing of this run that comes to the report folder takes the place of what an earlier one left there. */
 static void sweep(running *self)
 {
+    /* A search that goes on keeps what is there until its end. */
+    if (self->corpus != NULL)
+        return;
     if (!self->swept)
         kvc_report_folder_sweep(self->session->options->report, "result.json");
     self->swept = 1;
@@ -89,10 +95,15 @@ static void save(running *self, const cJSON *entry)
     if (self->internal)
         return;
     if (options->report != NULL) {
+        cJSON *whole = self->corpus != NULL ? cJSON_Duplicate(self->result, 1) : NULL;
         sweep(self);
-        if (kvc_report_folder_write_cases(options->report, entry, error, sizeof error) != 0 ||
-            kvc_report_folder_write_json(options->report, "result.json", self->result, error, sizeof error) != 0)
+        if (self->corpus != NULL && (whole == NULL || !kvc_carry_runs(self->earlier, whole)))
+            fail(self, "not enough memory");
+        else if (kvc_report_folder_write_cases(options->report, entry, error, sizeof error) != 0 ||
+                 kvc_report_folder_write_json(options->report, "result.json", whole != NULL ? whole : self->result, error,
+                                              sizeof error) != 0)
             fail(self, error);
+        cJSON_Delete(whole);
     }
     if (options->resume && options->json != NULL &&
         kvc_result_write_file(options->json, self->result, error, sizeof error) != 0)
@@ -102,7 +113,7 @@ static void save(running *self, const cJSON *entry)
 /* Sequences of one variant. A time is not shared out: whoever gives one says how long each variant may take. */
 static uint64_t sequences_of(const kvc_options *options, const kvc_spec *spec)
 {
-    uint64_t share = spec != NULL && options->milliseconds == 0 ? (uint64_t)spec->share : 1;
+    uint64_t share = spec != NULL && options->milliseconds == 0 && options->verb != KVC_VERB_FUZZ ? (uint64_t)spec->share : 1;
 
     return options->sequences / share > 0 ? options->sequences / share : 1;
 }
@@ -149,13 +160,58 @@ static void not_run(running *self, const kvc_record_run *run, const char *reason
     (void)add(self, &entry);
 }
 
+/* What is known of the variant that is searched, to save it while the search goes on. */
+typedef struct searching {
+    running *self;
+    const kvc_record_run *run;
+    const kvc_bench *bench;
+    kvc_generator *generator;
+} searching;
+
+/* A search has found something new, or has gone on for a while. */
+static void save_search(void *context, const kvc_exploration *exploration)
+{
+    const searching *search = context;
+    running *self = search->self;
+    kvc_record_run run = *search->run;
+    cJSON *runs = cJSON_GetObjectItemCaseSensitive(self->result, "runs");
+    cJSON *entry;
+
+    run.status = exploration->findings > 0 ? "findings" : "not run";
+    run.reason = "the search was going on when this was written";
+    entry = kvc_record_add(self->result, &run, &(kvc_record_explored){search->bench, search->generator, exploration});
+    if (entry == NULL || kvc_carry_findings(self->earlier, entry) < 0)
+        fail(self, "not enough memory");
+    else
+        save(self, entry);
+    if (entry != NULL)
+        cJSON_Delete(cJSON_DetachItemViaPointer(runs, entry));
+}
+
+/* The corpus of a variant that is searched. NULL with *error set. */
+static kvc_guide *open_guide(running *self, const kvc_bench *bench, kvc_generator *generator, char *cases, size_t size,
+                             const char **more, kvc_error *error)
+{
+    const kvc_options *options = self->session->options;
+    kvc_guide_options guide = {self->corpus, self->corpus_folder, more, 0, options->minimise};
+
+    for (int at = 1; at < options->corpora; at++)
+        more[guide.mores++] = options->corpus[at];
+    /* What was reported must show again. */
+    (void)snprintf(cases, size, "%s/cases", options->report);
+    more[guide.mores++] = cases;
+    return kvc_guide_open(&guide, bench, generator, error);
+}
+
 /* One variant: explores it and writes down what came of it. */
 static void run_variant(running *self, kvc_crew *crew, const kvc_spec *spec, kvc_record_run *run,
                         const kvc_contract *contract, const char *const *variants, int in_process)
 {
     const kvc_session *session = self->session;
     const kvc_options *options = session->options;
-    kvc_explore_options explore = {sequences_of(options, spec), options->milliseconds, 1, in_process ? 0 : DEATHS_PROCESS};
+    kvc_explore_options explore = {.sequences = options->minimise ? 0 : sequences_of(options, spec),
+                                   .milliseconds = options->milliseconds, .scripts = 1,
+                                   .deaths = in_process || options->verb == KVC_VERB_FUZZ ? 0 : DEATHS_PROCESS};
     kvc_error error = {""};
     kvc_selection selection = {.seed = options->seed, .profile = (int32_t)options->profile};
     kvc_exploration exploration;
@@ -166,10 +222,23 @@ static void run_variant(running *self, kvc_crew *crew, const kvc_spec *spec, kvc
                            options->profile, &error);
     kvc_crew_result result;
     cJSON *entry;
+    const char *more[KVC_CORPORA_MAX + 1];
+    char cases[4096];
+    searching search = {self, run, &bench, generator};
 
     if (generator == NULL) {
         not_run(self, run, error.text);
         return;
+    }
+    if (self->corpus != NULL) {
+        explore.guide = open_guide(self, &bench, generator, cases, sizeof cases, more, &error);
+        explore.save = save_search;
+        explore.context = &search;
+        if (explore.guide == NULL) {
+            not_run(self, run, error.text);
+            kvc_generator_close(generator);
+            return;
+        }
     }
     (void)snprintf(selection.subject, sizeof selection.subject, "%s", run->subject);
     (void)snprintf(selection.version, sizeof selection.version, "%s", run->version);
@@ -200,10 +269,11 @@ static void run_variant(running *self, kvc_crew *crew, const kvc_spec *spec, kvc
             self->not_run = 1;
         }
         entry = kvc_record_add(self->result, run, &(kvc_record_explored){&bench, generator, &exploration});
-        if (entry == NULL) {
+        if (entry == NULL || (self->corpus != NULL && kvc_carry_findings(self->earlier, entry) < 0)) {
             kvc_complain("not enough memory");
             self->internal = 1;
         } else {
+            self->findings |= cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(entry, "findings")) > 0;
             save(self, entry);
         }
         self->progress.done += options->milliseconds > 0 ? exploration.sequences : explore.sequences;
@@ -214,6 +284,7 @@ static void run_variant(running *self, kvc_crew *crew, const kvc_spec *spec, kvc
         not_run(self, run, "interrupted before it began");
     }
     self->interrupted |= result == KVC_CREW_STOPPED;
+    kvc_guide_close(explore.guide);
     kvc_generator_close(generator);
 }
 
@@ -406,7 +477,7 @@ static int run_variants(running *self, kvc_crew *crew, const kvc_target *target,
             continue;
         }
         entry.contract = contract->id;
-        if (was_run_before(self, target, &entry) || take_over(self, &entry, spec))
+        if (was_run_before(self, target, &entry) || (self->corpus == NULL && take_over(self, &entry, spec)))
             continue;
         if (self->interrupted || self->internal) {
             not_run(self, &entry, broken_off(self));
@@ -471,7 +542,11 @@ static int run_target(running *self, const char *text)
         free(target);
         return 0;
     }
+    /* As the target calls itself: a path alone is one of a plugin. */
+    run.target = target->text;
     crew_options.access = target->access;
+    crew_options.access.process.places = options->trace;
+    crew_options.corpus = self->corpus;
     crew_options.stall_ms = target->access.process.timeout_ms;
     crew_options.memory_limit = options->memory_limit > 0 ? options->memory_limit : (uint64_t)PLUGIN_MEMORY_MB << 20;
     crew_options.growth_limit = (uint64_t)PLUGIN_GROWTH_MB << 20;
@@ -571,7 +646,10 @@ static void finish(running *self)
     int to_output = options->json != NULL && strcmp(options->json, "-") == 0;
 
     kvc_progress_clear(&self->progress);
-    keep_earlier(self);
+    if (self->corpus == NULL)
+        keep_earlier(self);
+    else if (!kvc_carry_runs(self->earlier, self->result))
+        fail(self, "not enough memory");
     if (!kvc_record_finish(self->result, self->interrupted) ||
         kvc_result_check(self->result, error, sizeof error) != 0) {
         kvc_complain(error[0] != '\0' ? error : "not enough memory");
@@ -579,13 +657,17 @@ static void finish(running *self)
     }
     if (options->report != NULL) {
         sweep(self);
+        if (self->corpus != NULL) {
+            kvc_report_folder_sweep_result(options->report, self->earlier);
+            kvc_report_folder_sweep(options->report, "result.json");
+        }
         write_reports(self);
     }
     if (options->json != NULL && kvc_result_write_file(options->json, self->result, error, sizeof error) != 0) {
         kvc_complain(error);
         self->internal = 1;
     }
-    if (!options->quiet && !self->summarised_elsewhere)
+    if (!options->quiet && !self->summarised_elsewhere && (!options->endless || self->interrupted || self->internal))
         show_summary(self, to_output ? stderr : stdout);
 }
 
@@ -604,6 +686,22 @@ static int read_earlier(running *self)
         return 1;
     kvc_complain(error.text);
     return 0;
+}
+
+/* A search goes on with what its folders hold. */
+static int begin_search(running *self, char *error, size_t size)
+{
+    const kvc_options *options = self->session->options;
+    char path[4096];
+
+    (void)snprintf(path, sizeof path, "%s/result.json", options->report);
+    if (access(path, F_OK) == 0 && kvc_result_read_unfinished(path, &self->earlier, error, size) != 0)
+        return 0;
+    self->corpus_folder = options->corpus[0];
+    self->corpus = kvc_corpus_open();
+    if (self->corpus == NULL)
+        (void)snprintf(error, size, "not enough memory");
+    return self->corpus != NULL;
 }
 
 int kvc_run_targets(const kvc_session *session, cJSON **result)
@@ -640,9 +738,14 @@ int kvc_run_targets(const kvc_session *session, cJSON **result)
     }
     if (options->resume && !read_earlier(&self))
         return KVC_EXIT_USAGE;
+    if (options->verb == KVC_VERB_FUZZ && !begin_search(&self, error, sizeof error)) {
+        kvc_complain(error);
+        return KVC_EXIT_USAGE;
+    }
     self.result = kvc_record_start(session);
     if (self.result == NULL) {
         cJSON_Delete(self.earlier);
+        kvc_corpus_close(self.corpus);
         kvc_complain("not enough memory");
         return KVC_EXIT_INTERNAL;
     }
@@ -659,6 +762,7 @@ int kvc_run_targets(const kvc_session *session, cJSON **result)
     else
         cJSON_Delete(self.result);
     cJSON_Delete(self.earlier);
+    kvc_corpus_close(self.corpus);
     if (status != 0)
         return status;
     if (self.interrupted)

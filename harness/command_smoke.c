@@ -121,7 +121,7 @@ static void smoke_variant(smoking *self, const kvc_spec *spec, const char *varia
     kvc_choice choice;
     kvc_params params;
     kvc_plan plan;
-    kvc_batch batch = {&plan, 3, sequence, NULL};
+    kvc_batch batch = {&plan, 3, sequence, NULL, 0};
     shown seen = {.plan = &plan, .sequence = sequence};
     kvc_error error = {""};
     kvc_drive drive = KVC_DRIVE_BAD;
@@ -137,7 +137,7 @@ static void smoke_variant(smoking *self, const kvc_spec *spec, const char *varia
             batch.count = 2;
         if (kvc_plan_has_sequences(&plan)) {
             seen.sequence = several;
-            batch = (kvc_batch){&plan, kvc_plan_has_op(&plan, KVC_CLEAR) ? 3 : 2, several, NULL};
+            batch = (kvc_batch){&plan, kvc_plan_has_op(&plan, KVC_CLEAR) ? 3 : 2, several, NULL, 0};
         }
         drive = kvc_driver_submit(self->driver, &batch, &error);
         if (drive == KVC_DROVE)

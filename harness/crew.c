@@ -81,7 +81,7 @@ static int start_member(kvc_crew *crew, member *self, kvc_error *error)
         }
         kvc_die_with_parent();
         _exit(kvc_worker_run(pair[1], crew->options.catalogue, &crew->options.access, self->shared,
-                             crew->options.growth_limit));
+                             crew->options.corpus, crew->options.growth_limit));
     }
     (void)close(pair[1]);
     self->socket = pair[0];
@@ -522,6 +522,15 @@ static void clear_coverage(kvc_coverage *coverage, int op, int part)
     coverage->counted[op][part] = 0;
 }
 
+static void add_ops(const member *self, kvc_coverage *coverage, uint64_t *ops)
+{
+    for (int op = 0; op < KVC_OP_KINDS; op++) {
+        for (int part = 0; part < PARTS; part++)
+            add_coverage(coverage, &self->shared->coverage, op, part);
+    }
+    *ops += self->shared->ops;
+}
+
 /* Adds what a worker counted. Its memory may hold anything after a crash, so the tally is bounded here. */
 static void collect_counts(member *self, kvc_tally *tally, kvc_coverage *coverage, uint64_t *ops)
 {
@@ -536,11 +545,7 @@ static void collect_counts(member *self, kvc_tally *tally, kvc_coverage *coverag
         kvc_tally_add(tally, &entry->failure, &entry->params, &entry->sequence, entry->index, entry->failures);
     }
     tally->lost += found->lost;
-    for (int op = 0; op < KVC_OP_KINDS; op++) {
-        for (int part = 0; part < PARTS; part++)
-            add_coverage(coverage, &self->shared->coverage, op, part);
-    }
-    *ops += self->shared->ops;
+    add_ops(self, coverage, ops);
 }
 
 static void clear_counts(member *self, const kvc_exclusions *exclusions)
@@ -551,6 +556,7 @@ static void clear_counts(member *self, const kvc_exclusions *exclusions)
             clear_coverage(&self->shared->coverage, op, part);
     }
     self->shared->tally.count = self->shared->tally.lost = 0;
+    self->shared->feedback.candidates = self->shared->feedback.features = 0;
     self->shared->exclusions = *exclusions;
 }
 
@@ -590,6 +596,7 @@ kvc_crew_result kvc_crew_range(kvc_crew *crew, uint64_t start, uint64_t end, con
         if (stop > end)
             stop = end;
         clear_counts(self, exclusions);
+        self->shared->feedback.mode = crew->options.corpus != NULL ? KVC_FEEDBACK_NEW : KVC_FEEDBACK_OFF;
         starts[places[turn]] = at;
         if (stop > at)
             (void)give_order(self, KVC_COMMAND_RANGE, at, stop);
@@ -634,8 +641,10 @@ kvc_crew_result kvc_crew_range(kvc_crew *crew, uint64_t start, uint64_t end, con
     for (int turn = 0; turn < used; turn++)
         collect_counts(&crew->member[places[turn]], tally, coverage, ops);
     crew->earlier += end - start;
-    for (int turn = 0; turn < used; turn++)
+    for (int turn = 0; turn < used; turn++) {
         crew->member[places[turn]].shared->sequences = 0;
+        crew->member[places[turn]].shared->feedback.mode = KVC_FEEDBACK_OFF;
+    }
     return KVC_CREW_DONE;
 }
 
@@ -681,6 +690,7 @@ kvc_crew_result kvc_crew_evaluate(kvc_crew *crew, const kvc_params *params, cons
         self->shared->params = *params;
         self->shared->cases = count;
         memcpy(self->shared->sequence, sequence, (size_t)count * sizeof *sequence);
+        self->shared->feedback.candidates = self->shared->feedback.features = 0;
         result = command_first(crew, KVC_COMMAND_EVALUATE, (uint64_t)from, &done, error);
         if (result != KVC_CREW_DONE)
             return result;
@@ -713,6 +723,25 @@ kvc_crew_result kvc_crew_evaluate(kvc_crew *crew, const kvc_params *params, cons
         }
     }
     return KVC_CREW_DONE;
+}
+
+const kvc_feedback *kvc_crew_feedback(const kvc_crew *crew, int at)
+{
+    return at < crew->options.jobs ? &crew->member[at].shared->feedback : NULL;
+}
+
+static const kvc_exclusions nothing_excluded;
+
+void kvc_crew_collect_cases(kvc_crew *crew, int collect)
+{
+    for (int at = 0; at < crew->options.jobs; at++)
+        clear_counts(&crew->member[at], &nothing_excluded);
+    crew->member[0].shared->feedback.mode = collect ? KVC_FEEDBACK_ALL : KVC_FEEDBACK_OFF;
+}
+
+void kvc_crew_count_cases(kvc_crew *crew, kvc_coverage *coverage, uint64_t *ops)
+{
+    add_ops(&crew->member[0], coverage, ops);
 }
 
 uint64_t kvc_crew_deaths(const kvc_crew *crew)

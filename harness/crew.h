@@ -18,6 +18,7 @@ typedef struct kvc_crew_options {
     int stall_ms;          /* a worker that begins no op for so long stands still */
     uint64_t memory_limit; /* bytes that a worker with a plugin may hold */
     uint64_t growth_limit; /* bytes that one sequence may add to it */
+    const kvc_corpus *corpus; /* that guides the workers, in shared memory; NULL: none */
     const volatile sig_atomic_t *stop;   /* becomes non-zero to give up; may be NULL */
     void (*progress)(void *context, uint64_t sequences); /* called now and then; may be NULL */
     void *context;
@@ -50,6 +51,15 @@ uint64_t kvc_crew_begun(const kvc_crew *crew);
 /* Evaluates at most KVC_EVALUATE_MAX cases: failed[i] and failure[i] say what came of sequence[i]. */
 kvc_crew_result kvc_crew_evaluate(kvc_crew *crew, const kvc_params *params, const kvc_sequence *sequence, int count,
                                   uint8_t *failed, kvc_failure *failure, kvc_error *error);
+/*
+ * What the workers have told of the last range, or of the cases evaluated last: of worker number `at`, NULL behind the last of them.
+ * Only with a corpus.
+ */
+const kvc_feedback *kvc_crew_feedback(const kvc_crew *crew, int at);
+/* Whether evaluated cases are collected as sequences of a range are: all their features are told, and their ops counted. */
+void kvc_crew_collect_cases(kvc_crew *crew, int collect);
+/* Adds to `coverage` and `ops` what the cases evaluated since then have counted. */
+void kvc_crew_count_cases(kvc_crew *crew, kvc_coverage *coverage, uint64_t *ops);
 /* Cases evaluated since the last choice that ended the subject's process. */
 uint64_t kvc_crew_deaths(const kvc_crew *crew);
 /* Detail of a case as JSON text, "" when it did not fail; belongs to the crew until the next call. */

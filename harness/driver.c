@@ -66,3 +66,9 @@ void kvc_driver_close(kvc_driver *driver)
     if (driver != NULL)
         driver->table->close(driver);
 }
+
+size_t kvc_driver_told(kvc_driver *driver, size_t sequence, const uint32_t **told)
+{
+    *told = NULL;
+    return driver->table->told != NULL ? driver->table->told(driver, sequence, told) : 0;
+}

@@ -18,6 +18,7 @@ typedef struct kvc_batch {
     size_t count;
     const kvc_sequence *sequence;
     const int32_t *const *numbers; /* NULL, or for each sequence NULL or its token numbers */
+    int places; /* the subject is asked for the places in its code that are run */
 } kvc_batch;
 
 typedef enum kvc_drive {
@@ -39,6 +40,7 @@ typedef struct kvc_driver_table {
     kvc_drive (*script)(kvc_driver *driver, const char *request, char **script, kvc_error *error);
     kvc_drive (*classes)(kvc_driver *driver, cJSON **classes, kvc_error *error); /* NULL: it never offers them */
     void (*close)(kvc_driver *driver);
+    size_t (*told)(kvc_driver *driver, size_t sequence, const uint32_t **told); /* NULL: it never tells */
 } kvc_driver_table;
 struct kvc_driver {
     const kvc_driver_table *table;
@@ -70,6 +72,11 @@ kvc_drive kvc_driver_script(kvc_driver *driver, const char *request, char **scri
  * not offer to look for them; the caller frees it. To be asked after hello.
  */
 kvc_drive kvc_driver_classes(kvc_driver *driver, cJSON **classes, kvc_error *error);
+/*
+ * While a batch is collected: the places in its code that the subject says this sequence was the first to run. Returns how many; *told belongs
+ * to the driver. Places are told when the driver was made for that (kvc_process_options).
+ */
+size_t kvc_driver_told(kvc_driver *driver, size_t sequence, const uint32_t **told);
 void kvc_driver_close(kvc_driver *driver);
 
 /*
@@ -83,6 +90,7 @@ typedef struct kvc_process_options {
     int timeout_ms;             /* for one request */
     int start_timeout_ms;       /* for the first answer */
     uint64_t memory_limit;      /* bytes of resident memory, 0: none */
+    int places; /* an adapter that offers it is asked for places in its code, in batches that want them */
     void (*alive)(void *context); /* called now and then while waiting; may be NULL */
     void *context;
 } kvc_process_options;

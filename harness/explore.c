@@ -9,7 +9,7 @@
 #include "harness/record.h"
 #include "harness/system.h"
 
-enum { DEATHS_MAX = 20 };
+enum { DEATHS_MAX = 20, SAVE_MS = 60000 };
 
 typedef struct explorer {
     const kvc_bench *bench;
@@ -24,6 +24,7 @@ typedef struct explorer {
     kvc_tally *known; /* of all rounds, worked up */
     uint64_t begun;               /* sequences of a round that was broken off */
     int16_t owner[KVC_TALLY_MAX]; /* finding that each entry of `known` belongs to */
+    int64_t saved_ms; /* when what is there was saved last */
 } explorer;
 
 void kvc_exploration_clear(kvc_exploration *out)
@@ -227,6 +228,12 @@ static kvc_crew_result work_up_round(explorer *self)
     int at = 0;
 
     qsort(tally->entry, (size_t)tally->count, sizeof tally->entry[0], compare_entries);
+    /* Making cases smaller takes its time: what failed is kept before. */
+    for (int new = 0; self->options->guide != NULL && new < tally->count; new++) {
+        if (find_known(self, &tally->entry[new]) < 0 && known->count < KVC_TALLY_MAX &&
+            !kvc_guide_failed(self->options->guide, &tally->entry[new], self->error))
+            result = KVC_CREW_FAILED;
+    }
     for (; at < tally->count && result == KVC_CREW_DONE; at++) {
         const kvc_tally_entry *entry = &tally->entry[at];
         int same = find_known(self, entry);
@@ -334,6 +341,10 @@ static void merge_after_proof(explorer *self, int at)
                                           (size_t)out->finding[other].sequence.count) <= 0)
             continue;
         out->finding[other].failures += out->finding[at].failures;
+        for (int entry = 0; entry < self->known->count; entry++) {
+            int16_t owner = self->owner[entry];
+            self->owner[entry] = (int16_t)(owner == at ? other - (other > at) : owner - (owner > at));
+        }
         kvc_finding_clear(&out->finding[at]);
         memmove(&out->finding[at], &out->finding[at + 1], (size_t)(out->findings - at - 1) * sizeof out->finding[0]);
         out->findings--;
@@ -341,12 +352,15 @@ static void merge_after_proof(explorer *self, int at)
     }
 }
 
+/* Proves, joins, tries again and describes what was found since the last time. */
 static kvc_crew_result finish_findings(explorer *self)
 {
     kvc_exploration *out = self->out;
     kvc_crew_result result = KVC_CREW_DONE;
 
     for (int at = 0; at < out->findings && result == KVC_CREW_DONE; at++) {
+        if (out->finding[at].finished)
+            continue;
         result = kvc_finding_prove(self->bench, &out->finding[at], self->error);
         if (!kvc_finding_name(self->bench, &out->finding[at], self->error))
             result = KVC_CREW_FAILED;
@@ -354,11 +368,52 @@ static kvc_crew_result finish_findings(explorer *self)
     for (int at = out->findings - 1; at >= 0; at--)
         merge_after_proof(self, at);
     for (int at = 0; at < out->findings && result == KVC_CREW_DONE; at++) {
+        if (out->finding[at].finished)
+            continue;
         result = look_for_flakes(self, &out->finding[at]);
         if (result == KVC_CREW_DONE)
             result = describe(self, &out->finding[at]);
+        out->finding[at].finished = result == KVC_CREW_DONE;
     }
     return result;
+}
+
+static int has_unfinished(const kvc_exploration *out)
+{
+    for (int at = 0; at < out->findings; at++) {
+        if (!out->finding[at].finished)
+            return 1;
+    }
+    return 0;
+}
+
+/* While there is no end in sight, what was found is finished and saved after its round. */
+static kvc_crew_result finish_round(explorer *self)
+{
+    kvc_crew_result result = KVC_CREW_DONE;
+    int new = has_unfinished(self->out);
+
+    if (new)
+        result = finish_findings(self);
+    if (result == KVC_CREW_DONE && self->options->save != NULL && (new || kvc_now_ms() - self->saved_ms >= SAVE_MS)) {
+        self->saved_ms = kvc_now_ms();
+        self->options->save(self->options->context, self->out);
+    }
+    return result;
+}
+
+/* What is kept of earlier runs is run first. */
+static kvc_crew_result begin_guided(explorer *self)
+{
+    kvc_guide *guide = self->options->guide;
+    kvc_exploration *out = self->out;
+    kvc_crew_result result = kvc_guide_begin(guide, self->tally, &out->coverage, &out->ops, self->error);
+
+    out->sequences = kvc_guide_next(guide) > (uint64_t)kvc_guide_read(guide) ? kvc_guide_next(guide) : (uint64_t)kvc_guide_read(guide);
+    if (result == KVC_CREW_DONE)
+        result = work_up_round(self);
+    exclude_deadly(self);
+    return result == KVC_CREW_DONE ? finish_round(self) : result;
 }
 
 static int compare_findings(const void *left, const void *right)
@@ -376,11 +431,13 @@ static kvc_crew_result run_rounds(explorer *self)
 {
     kvc_exploration *out = self->out;
     int64_t start = kvc_now_ms();
-    kvc_crew_result result = KVC_CREW_DONE;
-    uint64_t index = 0;
+    kvc_guide *guide = self->options->guide;
+    kvc_crew_result result = guide != NULL ? begin_guided(self) : KVC_CREW_DONE;
+    uint64_t first = guide != NULL ? kvc_guide_next(guide) : 0;
+    uint64_t index = first;
     int blocks = 0; /* of which the next round has at most so many; 0: no bound */
 
-    while (result == KVC_CREW_DONE && index < self->options->sequences) {
+    while (result == KVC_CREW_DONE && index - first < self->options->sequences) {
         uint64_t end = kvc_generator_round_end(self->generator, index);
         uint64_t deaths = self->deaths;
         uint64_t near = index;
@@ -388,8 +445,8 @@ static kvc_crew_result run_rounds(explorer *self)
             near = kvc_generator_block_end(self->generator, near);
         if (blocks > 0 && near < end)
             end = near;
-        if (end > self->options->sequences)
-            end = self->options->sequences;
+        if (end - first > self->options->sequences)
+            end = first + self->options->sequences;
         result = kvc_crew_range(self->bench->crew, index, end, &self->exclusions, self->tally, &out->coverage,
                                 &out->ops, self->error);
         if (result != KVC_CREW_DONE)
@@ -397,17 +454,23 @@ static kvc_crew_result run_rounds(explorer *self)
         for (int at = 0; at < self->tally->count; at++)
             self->deaths += self->tally->entry[at].failure.law == KVC_ALIVE ? self->tally->entry[at].failures : 0;
         if (result == KVC_CREW_DONE) {
+            if (guide != NULL && !kvc_guide_round(guide, &self->exclusions, &out->coverage, end, out->ops, self->error))
+                result = KVC_CREW_FAILED;
             index = end;
             out->sequences = index;
+        }
+        if (result == KVC_CREW_DONE) {
             result = work_up_round(self);
             exclude_deadly(self);
         }
+        if (result == KVC_CREW_DONE && guide != NULL)
+            result = finish_round(self);
         /* What ends the process is known only after its round, and till then it costs every block a start: so begin small. */
         if (self->options->deaths > 0 && self->deaths > deaths)
             blocks = 1;
         else if (blocks > 0)
             blocks = blocks < KVC_ROUND / KVC_BLOCK ? 2 * blocks : 0;
-        if (result == KVC_CREW_DONE && is_spent(self) && index < self->options->sequences) {
+        if (result == KVC_CREW_DONE && is_spent(self) && index - first < self->options->sequences) {
             out->deaths = self->deaths + kvc_crew_deaths(self->bench->crew);
             break;
         }

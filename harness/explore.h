@@ -4,15 +4,20 @@
 #ifndef KVC_HARNESS_EXPLORE_H
 #define KVC_HARNESS_EXPLORE_H
 
-#include "harness/finding.h"
+#include "harness/guide.h"
 
 enum { KVC_FINDINGS_MAX = 200 };
+
+struct kvc_exploration;
 
 typedef struct kvc_explore_options {
     uint64_t sequences; /* how many to run; UINT64_MAX when only time bounds it */
     int64_t milliseconds; /* ends after the round in which it passes; 0: no bound */
     int scripts; /* ask the adapter for stand-alone programs */
     uint64_t deaths; /* gives the variant up after the round in which its process has ended more often; 0: no bound */
+    kvc_guide *guide; /* goes on where it says, and keeps what reaches something new; NULL: from the first sequence, and nothing is kept */
+    void (*save)(void *context, const struct kvc_exploration *exploration); /* with a guide: there is something new, and it is finished */
+    void *context;
 } kvc_explore_options;
 
 typedef struct kvc_exploration {

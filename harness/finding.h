@@ -19,6 +19,7 @@ typedef struct kvc_finding {
     int proved;            /* every smaller sequence was run */
     uint64_t smaller_tried;
     int shrunk;            /* made as small as it goes */
+    int finished;          /* proved or given up, tried again and described */
     int flaky;             /* the minimal case did not fail in the same way each time */
     char tries[KVC_TRIES + 1][256]; /* what its runs showed, that which describes it last; "": there was none */
     char tensor[160];      /* "keys" or "keys of DynamicLayer", "length" ... */

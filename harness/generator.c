@@ -7,6 +7,7 @@
 #include "harness/alphabet.h"
 #include "harness/choice.h"
 #include "harness/draw.h"
+#include "harness/guided.h"
 #include "harness/random.h"
 #include "harness/sequences_alphabet.h"
 
@@ -40,6 +41,7 @@ struct kvc_generator {
     uint64_t plan_block; /* first index of the block of `plan`, UINT64_MAX for none */
     kvc_alphabet block_alphabet;
     kvc_model model;
+    kvc_guided guided;
 };
 
 /* Sequences of three ops with the letters of storing are many: they are run for the first choice of parts and layers. */
@@ -129,6 +131,16 @@ void kvc_generator_close(kvc_generator *generator)
         return;
     kvc_model_close(&generator->model);
     free(generator);
+}
+
+void kvc_generator_guide(kvc_generator *generator, const kvc_corpus *corpus)
+{
+    generator->guided.corpus = generator->profile == KVC_HOSTILE ? corpus : NULL;
+}
+
+const kvc_choice *kvc_generator_choice(const kvc_generator *generator)
+{
+    return &generator->choice;
 }
 
 uint64_t kvc_generator_tail(const kvc_generator *generator)
@@ -247,7 +259,8 @@ const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc
         params.watch = found->length <= SMALL_LENGTH;
     } else {
         kvc_random random = kvc_random_for(generator->seed, generator->variant, block ^ 0x5bd1e995u);
-        params = kvc_choice_random(&generator->choice, &random);
+        params = kvc_guided_takes(&generator->guided, block) ? kvc_guided_begin(&generator->guided, &generator->choice, &random)
+                                                             : kvc_choice_random(&generator->choice, &random);
         /* A window of one token is legal, but no model decodes with it. */
         if (generator->profile == KVC_ASSISTED && params.window == 1)
             params.window = 2;
@@ -360,6 +373,14 @@ static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclu
     return 1;
 }
 
+static int make_guided(kvc_generator *generator, uint64_t index, const kvc_exclusions *exclusions, kvc_sequence *out,
+                       kvc_coverage *coverage)
+{
+    kvc_random random = kvc_random_for(generator->seed, generator->variant, index);
+
+    return kvc_guided_sequence(&generator->guided, &generator->model, exclusions, index % 4 != 0, index % 4 == 1, &random, out, coverage);
+}
+
 /* Prefill, then rounds of a draft and one crop; recording from the start, or from the end of the prefill. */
 static int make_assisted(kvc_generator *generator, uint64_t index, const kvc_exclusions *exclusions, kvc_sequence *out,
                          kvc_coverage *coverage)
@@ -409,6 +430,8 @@ int kvc_generator_sequence(kvc_generator *generator, uint64_t index, const kvc_e
         good = make_exhaustive(generator, found, number, exclusions, out, coverage);
     else if (generator->profile == KVC_ASSISTED)
         good = make_assisted(generator, index, exclusions, out, coverage);
+    else if (kvc_guided_takes(&generator->guided, block_start(generator, index)))
+        good = make_guided(generator, index, exclusions, out, coverage);
     else
         good = make_random(generator, index, exclusions, out, coverage);
     if (!good)

@@ -53,6 +53,8 @@ static inline void kvc_coverage_judged(kvc_coverage *coverage, int op, int code,
 }
 
 typedef struct kvc_generator kvc_generator;
+struct kvc_choice;
+struct kvc_corpus;
 
 /*
  * A generator for a variant. `variants` are the NULL-ended names that the subject has (used to choose layers). Everything
@@ -62,6 +64,12 @@ kvc_generator *kvc_generator_open(const kvc_catalogue *catalogue, const kvc_cont
                                   const char *variant, const char *version, const char *const *variants, uint64_t seed,
                                   kvc_profile profile, kvc_error *error);
 void kvc_generator_close(kvc_generator *generator);
+/*
+ * From now on most random blocks are made of the sequences of this corpus (harness/guided.h), which must live longer. What it gives
+ * depends on what the corpus holds. Not in the assisted profile.
+ */
+void kvc_generator_guide(kvc_generator *generator, const struct kvc_corpus *corpus);
+const struct kvc_choice *kvc_generator_choice(const kvc_generator *generator);
 
 /* How many of the first `count` sequences are of the exhaustive stage (none in the assisted profile). */
 uint64_t kvc_generator_exhaustive(const kvc_generator *generator, uint64_t count);

@@ -101,6 +101,9 @@ static int run_verb(const kvc_options *options, int argc, char **argv)
     case KVC_VERB_BISECT:
         status = kvc_command_bisect(&session);
         break;
+    case KVC_VERB_FUZZ:
+        status = kvc_command_fuzz(&session);
+        break;
     case KVC_VERB_SMOKE:
         status = kvc_command_smoke(&session);
         break;

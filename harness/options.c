@@ -28,6 +28,7 @@ static const char help_text[] =
     "                                                find the release, or the commit, that changed what a case shows\n"
     "       kvconform keep RESULT.json -o DIR [--id PATTERN]\n"
     "                                                keep the cases of findings as regression tests for replay\n"
+    "       kvconform fuzz TARGET... [OPTION...]     search on, guided by what was reached, until it is stopped\n"
     "       kvconform smoke TARGET                   judge an adapter before its subject\n"
     "       kvconform list targets|variants|laws|contracts|faults\n"
     "       kvconform --help | --version\n"
@@ -39,7 +40,7 @@ static const char help_text[] =
     "  mlx-lm[@VERSION][:VARIANT]         mlx-lm on the processor, in the same way; newest known 0.32.2\n"
     "  llama.cpp[@VERSION][:KIND]         the memory of llama.cpp, compiled once from the source of llama-cpp-python, newest known\n"
     "                                     0.3.36, or the copy in $KVCONFORM_LLAMA\n"
-    "  plugin:PATH[:VARIANT]              a C or C++ cache in a shared object: plugin:./my_cache.so\n"
+    "  plugin:PATH[:VARIANT]              a C or C++ cache in a shared object: plugin:./my_cache.so, or just ./my_cache.so\n"
     "  exec:COMMAND                       any program that speaks the adapter protocol; see --variant\n"
     "VARIANT may be a pattern: 'transformers@5.24.0:*SlidingWindow*'\n"
     "\n"
@@ -69,6 +70,9 @@ static const char help_text[] =
     "  --versions LIST         matrix: 4.57.6,5.24.0; all-minor: the newest patch of each minor; 5.12.0..5.24.0: all\n"
     "                          releases from one to another. bisect: the ends\n"
     "  --git DIR               bisect: commits of this checkout, run with --python\n"
+    "  --corpus DIR            fuzz: where sequences are kept (REPORT/corpus); given again: folders to take more from\n"
+    "  --minimise              fuzz: run what is kept, keep the fewest that reach the same, and end\n"
+    "  --trace                 fuzz: a Python subject tells which of its lines were run\n"
     "  --resume                run: go on with the result of --json or --report where it was stopped\n"
     "  --target TARGET         replay: run the cases on this target instead of the one they name\n"
     "  --timeout SECONDS       time for one answer of a subject (20; built-in caches and plugins 2)\n"
@@ -96,6 +100,7 @@ static const char help_text[] =
     "  kvconform bisect out/cases/CLAMP-c918cc39.json --versions 5.12.1..5.24.0\n"
     "  kvconform keep out/result.json -o cases --id 'CLAMP-*'\n"
     "  kvconform run plugin:./my_cache.so\n"
+    "  kvconform fuzz ./my_cache.so --budget 30m --report out\n"
     "  kvconform run exec:./my_adapter --variant 'MyCache*'\n"
     "\n"
     "Environment: KVCONFORM_DATA (specs, contracts, adapters), KVCONFORM_CACHE (environments), NO_COLOR, PYTHONPATH\n";
@@ -142,6 +147,7 @@ static int read_budget(const char *text, kvc_options *options, kvc_error *error)
     }
     options->milliseconds = timed ? (int64_t)number * (unit == 's' ? 1000 : 60000) : 0;
     options->sequences = timed ? UINT64_MAX / 4 : number;
+    options->endless = 0;
     return 1;
 }
 
@@ -197,6 +203,14 @@ static int set_option(const char *name, const char *value, kvc_options *options,
         }
         return 1;
     }
+    if (strcmp(name, "--corpus") == 0) {
+        if (options->corpora == KVC_CORPORA_MAX) {
+            kvc_error_set(error, "--corpus: more than %d folders", KVC_CORPORA_MAX);
+            return 0;
+        }
+        options->corpus[options->corpora++] = value;
+        return 1;
+    }
     if (strcmp(name, "--timeout") == 0)
         return read_seconds(value, &options->timeout_ms, error);
     if (strcmp(name, "--report") == 0 || strcmp(name, "-o") == 0)
@@ -239,7 +253,7 @@ static int read_verb(const char *word, kvc_options *options, kvc_error *error)
     static const struct {
         const char *word;
         kvc_verb verb;
-    } verbs[] = {{"run", KVC_VERB_RUN},       {"matrix", KVC_VERB_MATRIX}, {"replay", KVC_VERB_REPLAY}, {"report", KVC_VERB_REPORT}, {"diff", KVC_VERB_DIFF}, {"gate", KVC_VERB_GATE}, {"baseline", KVC_VERB_BASELINE}, {"bisect", KVC_VERB_BISECT}, {"keep", KVC_VERB_KEEP}, {"smoke", KVC_VERB_SMOKE},
+    } verbs[] = {{"run", KVC_VERB_RUN},       {"matrix", KVC_VERB_MATRIX}, {"replay", KVC_VERB_REPLAY}, {"report", KVC_VERB_REPORT}, {"diff", KVC_VERB_DIFF}, {"gate", KVC_VERB_GATE}, {"baseline", KVC_VERB_BASELINE}, {"bisect", KVC_VERB_BISECT}, {"keep", KVC_VERB_KEEP}, {"smoke", KVC_VERB_SMOKE}, {"fuzz", KVC_VERB_FUZZ},
                  {"list", KVC_VERB_LIST},     {"help", KVC_VERB_HELP},     {"--help", KVC_VERB_HELP},
                  {"-h", KVC_VERB_HELP},       {"--version", KVC_VERB_VERSION}};
 
@@ -249,7 +263,7 @@ static int read_verb(const char *word, kvc_options *options, kvc_error *error)
             return 1;
         }
     }
-    kvc_error_set(error, "\"%.60s\": expected run, matrix, replay, report, diff, gate, baseline, bisect, keep, smoke or list; kvconform --help has examples", word);
+    kvc_error_set(error, "\"%.60s\": expected run, matrix, replay, report, diff, gate, baseline, bisect, keep, smoke, fuzz or list; kvconform --help has examples", word);
     return 0;
 }
 
@@ -369,6 +383,16 @@ static int check_words(const kvc_options *options, kvc_error *error)
         if (options->words != 1)
             kvc_error_set(error, "smoke: expected one target, such as exec:./my_adapter");
         return options->words == 1;
+    case KVC_VERB_FUZZ:
+        if (options->words == 0)
+            kvc_error_set(error, "fuzz: expected a target, such as ./my_cache.so or transformers@5.24.0");
+        else if (options->profile == KVC_ASSISTED)
+            kvc_error_set(error, "fuzz: what it makes of other sequences is not what assisted decoding does; leave out --profile");
+        else if (options->resume)
+            kvc_error_set(error, "fuzz: always goes on with what its report folder and its corpus hold; leave out --resume");
+        else
+            return 1;
+        return 0;
     case KVC_VERB_LIST:
         if (options->words != 1)
             kvc_error_set(error, "list: expected %stargets, variants, laws, contracts or faults", options->words > 1 ? "only one of " : "");
@@ -388,7 +412,8 @@ static int set_switch(const char *word, kvc_options *options)
         int *flag;
     } switches[] = {{"--quiet", &options->quiet},     {"-q", &options->quiet},
                     {"--resume", &options->resume},   {"--explore", &options->explore},
-                    {"--add", &options->add},         {"--remove-fixed", &options->remove_fixed}};
+                    {"--add", &options->add},         {"--remove-fixed", &options->remove_fixed},
+                    {"--minimise", &options->minimise}, {"--trace", &options->trace}};
 
     for (size_t at = 0; at < sizeof switches / sizeof switches[0]; at++) {
         if (strcmp(switches[at].word, word) == 0) {
@@ -408,7 +433,7 @@ int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *er
     options->sequences = KVC_BUDGET_STANDARD;
     options->jobs = processors < 1 ? 1 : processors > JOBS_STANDARD_MAX ? JOBS_STANDARD_MAX : (int)processors;
     if (argc < 2) {
-        kvc_error_set(error, "expected run, matrix, replay, report, diff, gate, baseline, bisect, keep, smoke or list; kvconform --help has examples");
+        kvc_error_set(error, "expected run, matrix, replay, report, diff, gate, baseline, bisect, keep, smoke, fuzz or list; kvconform --help has examples");
         return 0;
     }
     options->word = calloc((size_t)argc, sizeof *options->word);
@@ -418,6 +443,7 @@ int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *er
     }
     if (!read_verb(argv[1], options, error))
         return 0;
+    options->endless = options->verb == KVC_VERB_FUZZ;
     for (int at = 2; at < argc;) {
         int used;
         if (strcmp(argv[at], "--help") == 0 || strcmp(argv[at], "-h") == 0) {

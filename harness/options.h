@@ -18,9 +18,9 @@ enum {
     KVC_EXIT_INTERRUPTED = 130
 };
 
-enum { KVC_BUDGET_STANDARD = 10000, KVC_SEED_STANDARD = 1 };
+enum { KVC_BUDGET_STANDARD = 10000, KVC_SEED_STANDARD = 1, KVC_CORPORA_MAX = 32 };
 
-typedef enum kvc_verb { KVC_VERB_RUN = 0, KVC_VERB_MATRIX, KVC_VERB_REPLAY, KVC_VERB_REPORT, KVC_VERB_DIFF, KVC_VERB_GATE, KVC_VERB_BASELINE, KVC_VERB_BISECT, KVC_VERB_KEEP, KVC_VERB_SMOKE, KVC_VERB_LIST, KVC_VERB_HELP, KVC_VERB_VERSION } kvc_verb;
+typedef enum kvc_verb { KVC_VERB_RUN = 0, KVC_VERB_MATRIX, KVC_VERB_REPLAY, KVC_VERB_REPORT, KVC_VERB_DIFF, KVC_VERB_GATE, KVC_VERB_BASELINE, KVC_VERB_BISECT, KVC_VERB_KEEP, KVC_VERB_SMOKE, KVC_VERB_FUZZ, KVC_VERB_LIST, KVC_VERB_HELP, KVC_VERB_VERSION } kvc_verb;
 
 /* Points into argv; owns only the list of words. */
 typedef struct kvc_options {
@@ -36,6 +36,11 @@ typedef struct kvc_options {
     const char *baseline; /* gate, baseline: file */
     const char *cases;    /* gate, baseline: folder of cases that are tried first */
     const char *id;       /* keep: pattern */
+    const char *corpus[KVC_CORPORA_MAX]; /* fuzz: folders with sequences; kept is the first */
+    int corpora;
+    int minimise; /* fuzz: only make the corpus smaller */
+    int trace;    /* fuzz: ask an adapter which lines of its subject were run */
+    int endless;  /* fuzz: until it is stopped; `milliseconds` is a part of that then */
     const char *git;      /* bisect: a checkout */
     const char *reason;   /* baseline: why findings are accepted */
     const char *address;

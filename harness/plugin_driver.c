@@ -268,7 +268,7 @@ static void close_driver(kvc_driver *driver)
 
 kvc_driver *kvc_plugin_driver_open(const kvc_plugin *plugin, const char *path)
 {
-    static const kvc_driver_table table = {hello, submit, collect, script, NULL, close_driver};
+    static const kvc_driver_table table = {hello, submit, collect, script, NULL, close_driver, NULL};
     plugin_driver *self = calloc(1, sizeof *self);
 
     if (self == NULL)

@@ -18,10 +18,13 @@ typedef struct process_driver {
     int answered; /* the process has answered once: it is up */
     char prepared[2][KVC_CHOICE_NAME_MAX]; /* the variant and the layers that the process was asked for last */
     int loads_late; /* its hello says that it loads a variant when it is first asked for it */
+    int offers_places; /* its hello says that it can tell which places in its code are run */
+    int with_places; /* the batch that is collected asked for them */
     int offers_classes; /* its hello says that it can look for them */
     kvc_reply_table table;
     kvc_reply reply; /* while a batch is collected */
     kvc_observation observation;
+    uint32_t places[KVC_REPLY_PLACES_MAX];
 } process_driver;
 
 static int start(process_driver *self, kvc_error *error)
@@ -88,6 +91,7 @@ static kvc_drive greet(process_driver *self, cJSON **out, kvc_error *error)
     }
     if (drive == KVC_DROVE) {
         self->offers_classes = kvc_reply_offers(*out, "classes");
+        self->offers_places = kvc_reply_offers(*out, "places");
         self->loads_late = kvc_reply_offers(*out, "prepare");
     }
     return drive;
@@ -159,8 +163,9 @@ static kvc_drive submit(kvc_driver *driver, const kvc_batch *batch, kvc_error *e
     if (drive != KVC_DROVE)
         return drive;
     self->batch[self->batches] = *batch;
+    self->batch[self->batches].places = batch->places && self->options->places && self->offers_places;
     self->batch_id[self->batches] = self->next_id++;
-    drive = send_line(self, kvc_request_run(self->batch_id[self->batches], batch), error);
+    drive = send_line(self, kvc_request_run(self->batch_id[self->batches], &self->batch[self->batches]), error);
     if (drive == KVC_DROVE)
         self->batches++;
     return drive;
@@ -200,7 +205,9 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
     self->batches--;
     memmove(self->batch, self->batch + 1, (size_t)self->batches * sizeof batch);
     memmove(self->batch_id, self->batch_id + 1, (size_t)self->batches * sizeof id);
-    if (!kvc_reply_open(json, results, &batch, &self->table, reply, error)) {
+    self->with_places = batch.places;
+    if (!kvc_reply_open(json, results, &batch, &self->table, reply, error) ||
+        (self->with_places && !kvc_reply_check_places(reply, error))) {
         drive = KVC_DRIVE_BAD;
     } else {
         drive = kvc_channel_read_bytes(self->channel, reply->bytes, self->options->timeout_ms, &data, error);
@@ -260,6 +267,14 @@ static kvc_drive classes(kvc_driver *driver, cJSON **out, kvc_error *error)
     return *out != NULL ? KVC_DROVE : stop(self, KVC_DRIVE_BAD);
 }
 
+static size_t told(kvc_driver *driver, size_t sequence, const uint32_t **out)
+{
+    process_driver *self = (process_driver *)driver;
+
+    *out = self->places;
+    return self->with_places ? kvc_reply_places(&self->reply, sequence, self->places) : 0;
+}
+
 static void close_driver(kvc_driver *driver)
 {
     process_driver *self = (process_driver *)driver;
@@ -271,7 +286,7 @@ static void close_driver(kvc_driver *driver)
 
 kvc_driver *kvc_process_driver_open(const kvc_process_options *options)
 {
-    static const kvc_driver_table table = {hello, submit, collect, script, classes, close_driver};
+    static const kvc_driver_table table = {hello, submit, collect, script, classes, close_driver, told};
     process_driver *self = calloc(1, sizeof *self);
 
     if (self == NULL)

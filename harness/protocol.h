@@ -10,6 +10,7 @@ enum {
     KVC_PROTOCOL_VERSION = 1,
     KVC_REPLY_LINE_MAX = 16 << 20, /* bytes */
     KVC_REPLY_DATA_MAX = 1 << 30,
+    KVC_REPLY_PLACES_MAX = 8192, /* of one sequence */
     KVC_REPLY_TENSORS_MAX = 65536 /* different names, dtypes and shapes in one reply */
 };
 
@@ -91,6 +92,13 @@ int kvc_reply_check_classes(const cJSON *json, kvc_error *error);
  */
 int kvc_reply_open(cJSON *json, char *results, const kvc_batch *batch, kvc_reply_table *table, kvc_reply *reply, kvc_error *error);
 void kvc_reply_clear(kvc_reply *reply);
+/*
+ * Checks the field `places` of an open reply, of a run that asked for it: for each sequence a list of numbers of 32 bits. Returns 0 with *error
+ * set.
+ */
+int kvc_reply_check_places(const kvc_reply *reply, kvc_error *error);
+/* Those of one sequence, checked, to `out` of KVC_REPLY_PLACES_MAX; returns how many. 0 where none were asked for. */
+size_t kvc_reply_places(const kvc_reply *reply, size_t sequence, uint32_t *out);
 /*
  * Reads the next step, that of reply->sequence and reply->step, out of reply->results and `data` of reply->bytes. Everything set in
  * *out points into the reply, the table and the data. Returns 1, 0 when all steps of the batch were read and all data belongs to

@@ -41,7 +41,11 @@ cJSON *kvc_record_start(const kvc_session *session)
     cJSON_AddStringToObject(result, "seed", text);
     cJSON_AddStringToObject(result, "profile", options->profile == KVC_ASSISTED ? "assisted" : "hostile");
     part = cJSON_AddObjectToObject(result, "budget");
-    if (options->milliseconds > 0)
+    if (options->verb == KVC_VERB_FUZZ)
+        cJSON_AddStringToObject(part, "fuzz", options->endless ? "until it is stopped" : "guided by a corpus");
+    if (options->endless)
+        ;
+    else if (options->milliseconds > 0)
         cJSON_AddNumberToObject(part, "seconds", (double)options->milliseconds / 1000);
     else
         cJSON_AddNumberToObject(part, "sequences", (double)options->sequences);

@@ -456,3 +456,38 @@ void kvc_reply_clear(kvc_reply *reply)
     reply->results = NULL;
     reply->json = NULL;
 }
+
+int kvc_reply_check_places(const kvc_reply *reply, kvc_error *error)
+{
+    const cJSON *places = cJSON_GetObjectItemCaseSensitive(reply->json, "places");
+    const cJSON *list;
+    const cJSON *item;
+
+    if (!cJSON_IsArray(places) || (size_t)cJSON_GetArraySize(places) != reply->batch->count) {
+        kvc_error_set(error, "%s: field \"places\": expected one array for each of %zu sequences", where, reply->batch->count);
+        return 0;
+    }
+    cJSON_ArrayForEach(list, places) {
+        int64_t number;
+        if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > KVC_REPLY_PLACES_MAX) {
+            kvc_error_set(error, "%s: field \"places\": expected arrays of at most %d numbers", where, KVC_REPLY_PLACES_MAX);
+            return 0;
+        }
+        cJSON_ArrayForEach(item, list) {
+            if (!kvc_json_integer(item, where, "places", 0, UINT32_MAX, &number, error))
+                return 0;
+        }
+    }
+    return 1;
+}
+
+size_t kvc_reply_places(const kvc_reply *reply, size_t sequence, uint32_t *out)
+{
+    const cJSON *list = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(reply->json, "places"), (int)sequence);
+    const cJSON *item;
+    size_t count = 0;
+
+    cJSON_ArrayForEach(item, list)
+        out[count++] = (uint32_t)item->valuedouble;
+    return count;
+}

@@ -6,8 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cjson/cJSON.h>
-
 #include "reference/json.h"
 #include "reports/result.h"
 
@@ -58,21 +56,27 @@ static void remove_finding(const char *folder, const cJSON *finding)
     }
 }
 
+void kvc_report_folder_sweep_result(const char *folder, const cJSON *result)
+{
+    const cJSON *run;
+    const cJSON *finding;
+
+    cJSON_ArrayForEach(run, cJSON_GetObjectItemCaseSensitive(result, "runs")) {
+        cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(run, "findings"))
+            remove_finding(folder, finding);
+    }
+}
+
 void kvc_report_folder_sweep(const char *folder, const char *document)
 {
     char path[PATH_SIZE];
     cJSON *result = NULL;
-    const cJSON *run;
-    const cJSON *finding;
     kvc_error ignored;
     int length = snprintf(path, sizeof path, "%s/%s", folder, document);
 
     /* A result that was cut short lists what was written before. */
     if (length < 0 || (size_t)length >= sizeof path || !kvc_json_read_file(path, KVC_RESULT_BYTES_MAX, &result, &ignored))
         return;
-    cJSON_ArrayForEach(run, cJSON_GetObjectItemCaseSensitive(result, "runs")) {
-        cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(run, "findings"))
-            remove_finding(folder, finding);
-    }
+    kvc_report_folder_sweep_result(folder, result);
     cJSON_Delete(result);
 }

@@ -175,7 +175,7 @@ char *kvc_request_run(int64_t id, const kvc_batch *batch)
         }
         put(&out, "]");
     }
-    put(&out, "}\n");
+    put(&out, batch->places ? ",\"places\":1}\n" : "}\n");
     return finish(&out);
 }
 

@@ -23,6 +23,7 @@ struct kvc_runner {
     kvc_runner_options options;
     kvc_judge *judge;
     kvc_generator *generator;
+    kvc_collector *collector; /* NULL without a corpus */
     const kvc_spec *spec;
     const kvc_contract *contract;
     char variant[KVC_SPEC_NAME_MAX];
@@ -54,8 +55,10 @@ kvc_runner *kvc_runner_open(const kvc_runner_options *options)
         return NULL;
     runner->options = *options;
     runner->judge = kvc_judge_open();
-    if (runner->judge == NULL) {
-        free(runner);
+    if (options->corpus != NULL)
+        runner->collector = kvc_collector_open(&options->shared->feedback, options->corpus);
+    if (runner->judge == NULL || (options->corpus != NULL && runner->collector == NULL)) {
+        kvc_runner_close(runner);
         return NULL;
     }
     return runner;
@@ -67,6 +70,7 @@ void kvc_runner_close(kvc_runner *runner)
         return;
     kvc_generator_close(runner->generator);
     kvc_judge_close(runner->judge);
+    kvc_collector_close(runner->collector);
     free(runner);
 }
 
@@ -85,7 +89,15 @@ int kvc_runner_choose(kvc_runner *runner, const char *subject, const char *versi
     memcpy(runner->variant, variant, strlen(variant) + 1);
     runner->generator = kvc_generator_open(runner->options.catalogue, runner->contract, runner->spec, runner->variant,
                                            version, variants, seed, profile, error);
+    if (runner->generator != NULL)
+        kvc_generator_guide(runner->generator, runner->options.corpus);
     return runner->generator != NULL;
+}
+
+/* The number of a sequence, or its place among the cases. */
+static uint64_t number_of(const kvc_runner *runner, int sequence)
+{
+    return runner->evaluating >= 0 ? (uint64_t)runner->evaluating + (uint64_t)sequence : runner->shown->start + (uint64_t)sequence;
 }
 
 static void record(kvc_runner *runner, int sequence, const kvc_failure *failure)
@@ -94,6 +106,8 @@ static void record(kvc_runner *runner, int sequence, const kvc_failure *failure)
     flight *shown = runner->shown;
 
     runner->conforms[sequence] = 0;
+    if (runner->collector != NULL)
+        kvc_collector_drop(runner->collector, number_of(runner, sequence));
     if (runner->evaluating >= 0) {
         int place = runner->evaluating + sequence;
         shared->failed[place] = 1;
@@ -152,6 +166,8 @@ static int follow(kvc_runner *runner, int sequence)
     runner->conforms[sequence] = 1;
     runner->refused[sequence] = 0;
     runner->memory = look ? memory_before(runner, index) : 0;
+    if (runner->collector != NULL)
+        kvc_collector_start(runner->collector);
     return kvc_judge_start(runner->judge, &runner->shown->plan, runner->shown_numbers);
 }
 
@@ -169,6 +185,16 @@ static void take_results(kvc_runner *runner, int sequence, const kvc_op *op, con
     }
 }
 
+/* A sequence has come to its end and conforms so far. */
+static void end_collection(kvc_runner *runner, int sequence)
+{
+    const uint32_t *told;
+    size_t count = kvc_driver_told(runner->options.driver, (size_t)sequence, &told);
+
+    kvc_collector_told(runner->collector, told, count);
+    kvc_collector_end(runner->collector, number_of(runner, sequence));
+}
+
 /* An op was shown. Returns 1 when the rest of the sequence need not be. */
 static int look(kvc_runner *runner, size_t sequence, int step, const kvc_observation *observation)
 {
@@ -183,10 +209,12 @@ static int look(kvc_runner *runner, size_t sequence, int step, const kvc_observa
     } else {
         result = kvc_judge_step(runner->judge, op, observation, &failure);
     }
-    if (runner->evaluating < 0) {
-        const kvc_expectation *expectation = kvc_judge_expectation(runner->judge);
+    if (runner->evaluating < 0 || shared->feedback.mode == KVC_FEEDBACK_ALL) {
+        int situation = kvc_situation_code(&kvc_judge_expectation(runner->judge)->situation);
         shared->ops++;
-        kvc_coverage_judged(&shared->coverage, op->kind, kvc_situation_code(&expectation->situation), observation->outcome);
+        kvc_coverage_judged(&shared->coverage, op->kind, situation, observation->outcome);
+        if (runner->collector != NULL)
+            kvc_collector_op(runner->collector, op->kind, situation, observation->outcome);
     }
     if (result < 0) {
         runner->out_of_memory = 1;
@@ -196,6 +224,8 @@ static int look(kvc_runner *runner, size_t sequence, int step, const kvc_observa
         runner->opaque[sequence] = kvc_judge_opaque(runner->judge);
         if (kvc_plan_has_sequences(&runner->shown->plan))
             take_results(runner, (int)sequence, op, observation);
+        if (result == 0 && runner->collector != NULL)
+            end_collection(runner, (int)sequence);
     }
     runner->refused[sequence] |= (uint64_t)(observation->outcome != 0) << step;
     if (result == 0)
@@ -220,7 +250,7 @@ static int on_step(void *context, size_t sequence, int step, const kvc_observati
     /* Plugins are shown before every op: that is when it must be known which op it is. */
     if (observation != NULL && runner->options.driver->in_process)
         return look(runner, sequence, step, observation);
-    shared->index = runner->evaluating >= 0 ? (uint64_t)runner->evaluating + sequence : runner->shown->start + sequence;
+    shared->index = number_of(runner, (int)sequence);
     shared->step = step;
     shared->tick = shared->tick + 1;
     if (step == 0 && runner->started != (int)sequence && !follow(runner, (int)sequence)) {
@@ -238,21 +268,6 @@ static void show(kvc_runner *runner, flight *shown, const int32_t *numbers)
     memset(runner->conforms, 0, sizeof runner->conforms);
 }
 
-/* Performs one sequence by itself. */
-static kvc_drive run_alone(kvc_runner *runner, flight *shown, int sequence, int length, const int32_t *numbers,
-                           kvc_step_function step, void *context, kvc_error *error)
-{
-    kvc_sequence cut = shown->sequence[sequence];
-    const int32_t *const list[1] = {numbers};
-    kvc_batch batch = {&shown->plan, 1, &cut, numbers != NULL ? list : NULL};
-    kvc_drive drive;
-
-    if (length < cut.count)
-        cut.count = length;
-    drive = kvc_driver_submit(runner->options.driver, &batch, error);
-    return drive == KVC_DROVE ? kvc_driver_collect(runner->options.driver, step, context, error) : drive;
-}
-
 /* Steps of a sequence that runs by itself: the place in the batch is put back. */
 typedef struct alone {
     kvc_runner *runner;
@@ -265,6 +280,26 @@ static int on_step_alone(void *context, size_t sequence, int step, const kvc_obs
 
     (void)sequence;
     return on_step(self->runner, (size_t)self->sequence, step, observation);
+}
+
+static int collects(const kvc_runner *runner)
+{
+    return runner->collector != NULL && runner->options.shared->feedback.mode != KVC_FEEDBACK_OFF;
+}
+
+/* Performs one sequence by itself. */
+static kvc_drive run_alone(kvc_runner *runner, flight *shown, int sequence, int length, const int32_t *numbers,
+                           kvc_step_function step, void *context, kvc_error *error)
+{
+    kvc_sequence cut = shown->sequence[sequence];
+    const int32_t *const list[1] = {numbers};
+    kvc_batch batch = {&shown->plan, 1, &cut, numbers != NULL ? list : NULL, collects(runner) && step == on_step_alone};
+    kvc_drive drive;
+
+    if (length < cut.count)
+        cut.count = length;
+    drive = kvc_driver_submit(runner->options.driver, &batch, error);
+    return drive == KVC_DROVE ? kvc_driver_collect(runner->options.driver, step, context, error) : drive;
 }
 
 static int ignore_step(void *context, size_t sequence, int step, const kvc_observation *observation)
@@ -586,7 +621,7 @@ static int compare_sequences(kvc_runner *runner, flight *shown, int sequence, kv
 
 static kvc_drive submit(kvc_runner *runner, flight *next, kvc_error *error)
 {
-    kvc_batch batch = {&next->plan, (size_t)next->count, next->sequence, NULL};
+    kvc_batch batch = {&next->plan, (size_t)next->count, next->sequence, NULL, collects(runner)};
 
     next->waiting = 1;
     return kvc_driver_submit(runner->options.driver, &batch, error);
@@ -634,6 +669,8 @@ int kvc_runner_range(kvc_runner *runner, uint64_t start, uint64_t end, kvc_error
     int next = 0;
 
     runner->evaluating = -1;
+    if (runner->collector != NULL)
+        kvc_collector_begin(runner->collector);
     runner->flight[0].waiting = runner->flight[1].waiting = 0;
     while (index < end || runner->flight[0].waiting || runner->flight[1].waiting) {
         flight *here = &runner->flight[next];
@@ -678,6 +715,8 @@ int kvc_runner_evaluate(kvc_runner *runner, int from, kvc_error *error)
         kvc_error_set(error, "%d cases to evaluate, expected at most %d", cases, KVC_EVALUATE_MAX);
         return 0;
     }
+    if (runner->collector != NULL)
+        kvc_collector_begin(runner->collector);
     runner->flight[0].waiting = runner->flight[1].waiting = 0;
     while (from < cases) {
         flight *here = &runner->flight[0];

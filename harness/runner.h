@@ -13,6 +13,7 @@ typedef struct kvc_runner_options {
     const kvc_catalogue *catalogue;
     kvc_driver *driver;
     kvc_shared *shared;
+    const kvc_corpus *corpus; /* that guides the generator; NULL: none */
     uint64_t growth_limit; /* bytes that one sequence may add to this process; 0: not looked at */
 } kvc_runner_options;
 

@@ -4,6 +4,7 @@
 #ifndef KVC_HARNESS_SHARED_H
 #define KVC_HARNESS_SHARED_H
 
+#include "harness/feedback.h"
 #include "harness/tally.h"
 
 enum { KVC_EVALUATE_MAX = 256, KVC_SHARED_TEXT = 1 << 20 };
@@ -30,6 +31,7 @@ typedef struct kvc_shared {
     kvc_coverage coverage;
     kvc_exclusions exclusions; /* set by the main process */
     kvc_tally tally;
+    kvc_feedback feedback;
     /* Cases to evaluate, set by the main process, and what came of them. */
     kvc_params params;
     int32_t cases;

@@ -136,8 +136,19 @@ static kvc_target_result split_plugin(kvc_target *target, const char *text, kvc_
 
 kvc_target_result kvc_target_parse(const char *text, const kvc_options *options, kvc_target *target, kvc_error *error)
 {
-    size_t subject = strcspn(text, "@:");
-    const char *rest = text + subject;
+    char path[KVC_TARGET_TEXT_MAX];
+    size_t subject;
+    const char *rest;
+
+    /* A path can be nothing but that of a plugin. */
+    if (text[0] == '/' || text[0] == '.') {
+        int length = snprintf(path, sizeof path, "plugin:%s", text);
+        if (length < 0 || (size_t)length >= sizeof path)
+            return too_long(text, error);
+        text = path;
+    }
+    subject = strcspn(text, "@:");
+    rest = text + subject;
 
     memset(target, 0, sizeof *target);
     if (strlen(text) >= sizeof target->text || !copy(target->subject, sizeof target->subject, text, subject))

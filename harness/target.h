@@ -10,7 +10,7 @@
 enum { KVC_COMMAND_WORDS_MAX = 32, KVC_TARGET_TEXT_MAX = 4096, KVC_TARGET_VERSIONS_MAX = 64 };
 
 typedef struct kvc_target {
-    char text[KVC_TARGET_TEXT_MAX]; /* as given */
+    char text[KVC_TARGET_TEXT_MAX]; /* as given; of a path alone with `plugin:` before it */
     char subject[KVC_SPEC_NAME_MAX]; /* "" for plugin: and exec: until the hello */
     char version[64];                /* "" for what is there */
     char variant[KVC_SPEC_NAME_MAX]; /* glob, "" for all */

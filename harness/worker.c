@@ -127,7 +127,7 @@ static int obey(worker *self, const kvc_order *order, kvc_error *error)
 }
 
 int kvc_worker_run(int socket, kvc_catalogue *catalogue, const kvc_subject_access *access, kvc_shared *shared,
-                   uint64_t growth_limit)
+                   const kvc_corpus *corpus, uint64_t growth_limit)
 {
     worker self = {.catalogue = catalogue, .shared = shared};
     kvc_subject_access here = *access;
@@ -143,7 +143,7 @@ int kvc_worker_run(int socket, kvc_catalogue *catalogue, const kvc_subject_acces
     self.driver = kvc_subject_open(&here);
     if (self.driver == NULL)
         return 1;
-    options = (kvc_runner_options){catalogue, self.driver, shared, self.driver->in_process ? growth_limit : 0};
+    options = (kvc_runner_options){catalogue, self.driver, shared, corpus, self.driver->in_process ? growth_limit : 0};
     self.runner = kvc_runner_open(&options);
     while (good && self.runner != NULL && move_bytes(socket, &order, sizeof order, 0)) {
         kvc_error error = {""};

@@ -44,8 +44,8 @@ static inline int kvc_subject_in_process(const kvc_subject_access *access)
 /* NULL when memory is short. What `access` points to must live longer. */
 kvc_driver *kvc_subject_open(const kvc_subject_access *access);
 
-/* The life of a worker; returns its exit status when the socket is closed. */
+/* The life of a worker; returns its exit status when the socket is closed. `corpus` may be NULL. */
 int kvc_worker_run(int socket, kvc_catalogue *catalogue, const kvc_subject_access *access, kvc_shared *shared,
-                   uint64_t growth_limit);
+                   const kvc_corpus *corpus, uint64_t growth_limit);
 
 #endif
