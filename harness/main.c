@@ -3,11 +3,14 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "harness/commands.h"
 #include "harness/data.h"
+#include "harness/sanitizer.h"
+#include "harness/target.h"
 #include "reports/text.h"
 
 /* The only state that a signal handler may touch. */
@@ -56,6 +59,25 @@ static void hold_standard_streams(void)
     }
 }
 
+/* Before anything is done: a plugin may need this program to be started in another way. */
+static int prepare_plugins(const kvc_options *options, char **argv)
+{
+    kvc_error error = {""};
+
+    for (int at = -1; at < options->words; at++) {
+        const char *text = at < 0 ? options->target : options->word[at];
+        kvc_target *target = text != NULL ? malloc(sizeof *target) : NULL;
+        int good = target == NULL || kvc_target_parse(text, options, target, &error) != KVC_TARGET_READY || !target->is_plugin ||
+                   kvc_sanitizer_preload(target->access.library, argv, &error);
+        free(target);
+        if (!good) {
+            kvc_complain(error.text);
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static int run_verb(const kvc_options *options, int argc, char **argv)
 {
     kvc_session session = {options, argc, argv, NULL, NULL, &stop};
@@ -71,6 +93,8 @@ static int run_verb(const kvc_options *options, int argc, char **argv)
         return kvc_command_diff(&session);
     if (options->verb == KVC_VERB_KEEP)
         return kvc_command_keep(&session);
+    if (!prepare_plugins(options, argv))
+        return KVC_EXIT_NOT_RUN;
     if (!kvc_data_find(data, sizeof data, &error)) {
         kvc_complain(error.text);
         return KVC_EXIT_USAGE;
