@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "harness/case.h"
-#include "harness/finding.h"
+#include "harness/shrink.h"
 
 enum { ROUNDS_MAX = 12, NUMBERS_TRIED = 12 };
 
@@ -11,16 +11,16 @@ enum { ROUNDS_MAX = 12, NUMBERS_TRIED = 12 };
 typedef struct candidates {
     int count;
     kvc_sequence sequence[KVC_EVALUATE_MAX];
-    uint8_t failed[KVC_EVALUATE_MAX];
-    kvc_failure failure[KVC_EVALUATE_MAX];
 } candidates;
 
 typedef struct shrinker {
     const kvc_bench *bench;
-    kvc_finding *finding;
+    kvc_params params; /* the smallest so far */
+    kvc_sequence sequence;
+    kvc_shrink_choose choose;
+    void *context;
     candidates *list;
-    kvc_plan plan; /* of the finding's parameters */
-    kvc_error *error;
+    kvc_plan plan; /* of the parameters */
     kvc_crew_result result;
 } shrinker;
 
@@ -58,39 +58,22 @@ static void propose(shrinker *self, const kvc_sequence *sequence)
         self->list->sequence[self->list->count++] = *sequence;
 }
 
-/* Takes the first candidate that still fails in the same way. Returns 1 when one was taken. */
+/* Takes the first candidate that will do. Returns 1 when one was taken. */
 static int take_first(shrinker *self, const kvc_params *params)
 {
-    kvc_finding *finding = self->finding;
     candidates *list = self->list;
     int count = list->count;
-
-    /* A case that ends a process costs a process, or a time limit: those are tried one by one. */
-    int deadly = finding->failure.law == KVC_ALIVE;
+    int taken;
 
     list->count = 0;
     if (count == 0 || self->result != KVC_CREW_DONE)
         return 0;
-    if (!deadly)
-        self->result = kvc_crew_evaluate(self->bench->crew, params, list->sequence, count, list->failed,
-                                         list->failure, self->error);
-    for (int at = 0; self->result == KVC_CREW_DONE && at < count; at++) {
-        if (deadly)
-            self->result = kvc_crew_evaluate(self->bench->crew, params, &list->sequence[at], 1, &list->failed[at],
-                                             &list->failure[at], self->error);
-        if (self->result != KVC_CREW_DONE)
-            break;
-        if (!list->failed[at] ||
-            !kvc_failures_alike(&finding->failure, &finding->params, &finding->sequence, &list->failure[at], params,
-                                &list->sequence[at], 0))
-            continue;
-        finding->failure = list->failure[at];
-        finding->sequence = list->sequence[at];
-        finding->sequence.count = finding->failure.step + 1;
-        finding->params = *params;
-        return 1;
-    }
-    return 0;
+    taken = self->choose(self->context, params, list->sequence, count, &self->result);
+    if (taken < 0)
+        return 0;
+    self->sequence = list->sequence[taken];
+    self->params = *params;
+    return 1;
 }
 
 static int shrink_params(shrinker *self)
@@ -102,13 +85,13 @@ static int shrink_params(shrinker *self)
         int32_t least = kvc_param_get(&self->bench->smallest, at);
         if (strcmp(table[at].name, "parts") == 0 || strcmp(table[at].name, "layers") == 0)
             continue;
-        for (int32_t value = least; value < kvc_param_get(&self->finding->params, at);
+        for (int32_t value = least; value < kvc_param_get(&self->params, at);
              value += self->bench->spec->step[at]) {
-            kvc_params params = self->finding->params;
+            kvc_params params = self->params;
             kvc_param_set(&params, at, value);
             if (!make_plan(self, &params, &self->plan))
                 continue;
-            propose(self, &self->finding->sequence);
+            propose(self, &self->sequence);
             if (take_first(self, &params)) {
                 changed = 1;
                 break;
@@ -116,7 +99,7 @@ static int shrink_params(shrinker *self)
             if (self->result != KVC_CREW_DONE || value - least > NUMBERS_TRIED)
                 break;
         }
-        (void)make_plan(self, &self->finding->params, &self->plan);
+        (void)make_plan(self, &self->params, &self->plan);
     }
     return changed;
 }
@@ -125,17 +108,17 @@ static int shrink_ops(shrinker *self)
 {
     int changed = 0;
 
-    for (int piece = self->finding->sequence.count / 2; piece >= 1; piece = piece > 1 ? piece / 2 : 0) {
+    for (int piece = self->sequence.count / 2; piece >= 1; piece = piece > 1 ? piece / 2 : 0) {
         int again = 1;
         while (again && self->result == KVC_CREW_DONE) {
-            const kvc_sequence *whole = &self->finding->sequence;
+            const kvc_sequence *whole = &self->sequence;
             for (int at = 0; at + piece < whole->count; at++) {
                 kvc_sequence cut = *whole;
                 memmove(&cut.op[at], &cut.op[at + piece], (size_t)(cut.count - at - piece) * sizeof cut.op[0]);
                 cut.count -= piece;
                 propose(self, &cut);
             }
-            again = take_first(self, &self->finding->params);
+            again = take_first(self, &self->params);
             changed |= again;
         }
     }
@@ -154,7 +137,7 @@ static int join_ops(shrinker *self)
     int again = 1;
 
     while (again && self->result == KVC_CREW_DONE) {
-        const kvc_sequence *whole = &self->finding->sequence;
+        const kvc_sequence *whole = &self->sequence;
         for (int at = 0; at + 1 < whole->count; at++) {
             kvc_sequence next = *whole;
             const kvc_op *other = &whole->op[at + 1];
@@ -167,7 +150,7 @@ static int join_ops(shrinker *self)
             next.count--;
             propose(self, &next);
         }
-        again = take_first(self, &self->finding->params);
+        again = take_first(self, &self->params);
         changed |= again;
     }
     return changed;
@@ -183,9 +166,9 @@ static int shrink_arguments(shrinker *self)
 {
     int changed = 0;
 
-    for (int at = 0; at < self->finding->sequence.count && self->result == KVC_CREW_DONE; at++) {
-        const kvc_op before = self->finding->sequence.op[at];
-        kvc_sequence next = self->finding->sequence;
+    for (int at = 0; at < self->sequence.count && self->result == KVC_CREW_DONE; at++) {
+        const kvc_op before = self->sequence.op[at];
+        kvc_sequence next = self->sequence;
         if (!kvc_op_is_of_sequences(before.kind))
             continue;
         for (const char *letter = kvc_op_arguments((kvc_op_kind)before.kind); *letter != '\0'; letter++) {
@@ -206,7 +189,7 @@ static int shrink_arguments(shrinker *self)
             next.op[at].count--;
             propose(self, &next);
         }
-        changed |= take_first(self, &self->finding->params);
+        changed |= take_first(self, &self->params);
     }
     return changed;
 }
@@ -216,8 +199,8 @@ static int shrink_positions(shrinker *self)
 {
     int changed = 0;
 
-    for (int first = 0; first < self->finding->sequence.count && self->result == KVC_CREW_DONE; first++) {
-        const kvc_sequence *whole = &self->finding->sequence;
+    for (int first = 0; first < self->sequence.count && self->result == KVC_CREW_DONE; first++) {
+        const kvc_sequence *whole = &self->sequence;
         if (whole->op[first].kind != KVC_DECODE)
             continue;
         for (int32_t less = whole->op[first].n - 1; less >= 1; less--) {
@@ -234,7 +217,7 @@ static int shrink_positions(shrinker *self)
             }
             propose(self, &next);
         }
-        changed |= take_first(self, &self->finding->params);
+        changed |= take_first(self, &self->params);
     }
     return changed;
 }
@@ -243,21 +226,21 @@ static int shrink_numbers(shrinker *self)
 {
     int changed = 0;
 
-    for (int at = 0; at < self->finding->sequence.count && self->result == KVC_CREW_DONE; at++) {
-        const kvc_op *op = &self->finding->sequence.op[at];
+    for (int at = 0; at < self->sequence.count && self->result == KVC_CREW_DONE; at++) {
+        const kvc_op *op = &self->sequence.op[at];
         int32_t size = op->n < 0 ? -op->n : op->n;
         if (op->kind != KVC_APPEND && !kvc_op_is_rollback(op->kind) && op->kind != KVC_REPEAT && op->kind != KVC_EXTRACT &&
             op->kind != KVC_SPLIT)
             continue;
         for (int32_t smaller = op->kind == KVC_EXTRACT || op->kind == KVC_SPLIT ? 0 : 1; smaller < size; smaller++) {
-            kvc_sequence next = self->finding->sequence;
+            kvc_sequence next = self->sequence;
             /* Many small sizes, then some near the one that is known to fail. */
             if (smaller > NUMBERS_TRIED && smaller < size - 2)
                 continue;
             next.op[at].n = with_size(op, smaller);
             propose(self, &next);
         }
-        changed |= take_first(self, &self->finding->params);
+        changed |= take_first(self, &self->params);
     }
     return changed;
 }
@@ -267,9 +250,9 @@ static int shrink_pairs(shrinker *self)
 {
     int changed = 0;
 
-    for (int first = 0; first < self->finding->sequence.count && self->result == KVC_CREW_DONE; first++) {
-        for (int second = first + 1; second < self->finding->sequence.count; second++) {
-            const kvc_sequence *whole = &self->finding->sequence;
+    for (int first = 0; first < self->sequence.count && self->result == KVC_CREW_DONE; first++) {
+        for (int second = first + 1; second < self->sequence.count; second++) {
+            const kvc_sequence *whole = &self->sequence;
             int32_t a = abs(whole->op[first].n);
             int32_t b = abs(whole->op[second].n);
             for (int32_t less = (a < b ? a : b) - 1; less >= 1; less--) {
@@ -281,7 +264,7 @@ static int shrink_pairs(shrinker *self)
                 propose(self, &next);
             }
         }
-        changed |= take_first(self, &self->finding->params);
+        changed |= take_first(self, &self->params);
     }
     return changed;
 }
@@ -291,8 +274,8 @@ static int shrink_rows(shrinker *self)
 {
     int changed = 0;
 
-    for (int at = 0; at < self->finding->sequence.count && self->result == KVC_CREW_DONE; at++) {
-        kvc_sequence next = self->finding->sequence;
+    for (int at = 0; at < self->sequence.count && self->result == KVC_CREW_DONE; at++) {
+        kvc_sequence next = self->sequence;
         kvc_op *op = &next.op[at];
         kvc_op before = *op;
         if (op->kind == KVC_SELECT || op->kind == KVC_MERGE || op->kind == KVC_SPLIT) {
@@ -313,7 +296,7 @@ static int shrink_rows(shrinker *self)
                     propose(self, &next);
             }
         }
-        changed |= take_first(self, &self->finding->params);
+        changed |= take_first(self, &self->params);
     }
     return changed;
 }
@@ -323,8 +306,8 @@ static int shrink_counts(shrinker *self)
 {
     int changed = 0;
 
-    for (int at = 0; at < self->finding->sequence.count && self->result == KVC_CREW_DONE; at++) {
-        kvc_sequence next = self->finding->sequence;
+    for (int at = 0; at < self->sequence.count && self->result == KVC_CREW_DONE; at++) {
+        kvc_sequence next = self->sequence;
         kvc_op *op = &next.op[at];
         kvc_op before = *op;
         if (!kvc_op_has_counts((kvc_op_kind)op->kind))
@@ -353,7 +336,7 @@ static int shrink_counts(shrinker *self)
                 op->rows[place] = (uint8_t)(before.rows[place] > less ? before.rows[place] - less : 0);
             propose(self, &next);
         }
-        changed |= take_first(self, &self->finding->params);
+        changed |= take_first(self, &self->params);
     }
     return changed;
 }
@@ -407,37 +390,36 @@ static int drop_rows(shrinker *self)
     int changed = 0;
     int again = 1;
 
-    while (again && self->plan.own_rows && self->finding->params.batch > 1 && self->result == KVC_CREW_DONE) {
-        kvc_params params = self->finding->params;
+    while (again && self->plan.own_rows && self->params.batch > 1 && self->result == KVC_CREW_DONE) {
+        kvc_params params = self->params;
         params.batch--;
         again = 0;
         if (params.batch < self->bench->smallest.batch || !make_plan(self, &params, &self->plan))
             break;
         for (int32_t row = params.batch; row >= 0; row--) {
             kvc_sequence next;
-            if (without_row(&self->finding->sequence, self->finding->params.batch, row, &next))
+            if (without_row(&self->sequence, self->params.batch, row, &next))
                 propose(self, &next);
         }
         again = take_first(self, &params);
         changed |= again;
     }
-    (void)make_plan(self, &self->finding->params, &self->plan);
+    (void)make_plan(self, &self->params, &self->plan);
     return changed;
 }
 
-kvc_crew_result kvc_finding_shrink(const kvc_bench *bench, kvc_finding *finding, kvc_error *error)
+kvc_crew_result kvc_shrink(const kvc_bench *bench, kvc_params *params, kvc_sequence *sequence, kvc_shrink_choose choose,
+                           void *context)
 {
-    shrinker self = {.bench = bench, .finding = finding, .error = error, .result = KVC_CREW_DONE};
+    shrinker self = {.bench = bench, .params = *params, .sequence = *sequence, .choose = choose, .context = context,
+                     .result = KVC_CREW_DONE};
     int changed = 1;
 
     self.list = malloc(sizeof *self.list);
-    if (self.list == NULL) {
-        kvc_error_set(error, "not enough memory");
+    if (self.list == NULL)
         return KVC_CREW_FAILED;
-    }
     self.list->count = 0;
-    finding->sequence.count = finding->failure.step + 1;
-    if (!make_plan(&self, &finding->params, &self.plan))
+    if (!make_plan(&self, params, &self.plan))
         changed = 0;
     for (int round = 0; changed && round < ROUNDS_MAX && self.result == KVC_CREW_DONE; round++) {
         changed = shrink_ops(&self);
@@ -452,6 +434,65 @@ kvc_crew_result kvc_finding_shrink(const kvc_bench *bench, kvc_finding *finding,
         changed |= shrink_params(&self);
     }
     free(self.list);
-    finding->shrunk = self.result == KVC_CREW_DONE;
+    *params = self.params;
+    *sequence = self.sequence;
     return self.result;
+}
+
+/* A finding that is made smaller. */
+typedef struct failing {
+    const kvc_bench *bench;
+    kvc_finding *finding;
+    kvc_error *error;
+    uint8_t failed[KVC_EVALUATE_MAX];
+    kvc_failure failure[KVC_EVALUATE_MAX];
+} failing;
+
+/* The first candidate that still fails in the same way, up to the op that does. */
+static int choose_failing(void *context, const kvc_params *params, kvc_sequence *candidate, int count, kvc_crew_result *result)
+{
+    failing *self = context;
+    kvc_finding *finding = self->finding;
+    /* A case that ends a process costs a process, or a time limit: those are tried one by one. */
+    int deadly = finding->failure.law == KVC_ALIVE;
+
+    if (!deadly)
+        *result = kvc_crew_evaluate(self->bench->crew, params, candidate, count, self->failed, self->failure, self->error);
+    for (int at = 0; *result == KVC_CREW_DONE && at < count; at++) {
+        if (deadly)
+            *result = kvc_crew_evaluate(self->bench->crew, params, &candidate[at], 1, &self->failed[at], &self->failure[at],
+                                        self->error);
+        if (*result != KVC_CREW_DONE)
+            break;
+        if (!self->failed[at] || !kvc_failures_alike(&finding->failure, &finding->params, &finding->sequence, &self->failure[at],
+                                                     params, &candidate[at], 0))
+            continue;
+        finding->failure = self->failure[at];
+        candidate[at].count = finding->failure.step + 1;
+        finding->sequence = candidate[at];
+        finding->params = *params;
+        return at;
+    }
+    return -1;
+}
+
+kvc_crew_result kvc_finding_shrink(const kvc_bench *bench, kvc_finding *finding, kvc_error *error)
+{
+    failing *self = malloc(sizeof *self);
+    kvc_params params = finding->params;
+    kvc_sequence sequence;
+    kvc_crew_result result = KVC_CREW_FAILED;
+
+    kvc_error_set(error, "not enough memory");
+    if (self == NULL)
+        return KVC_CREW_FAILED;
+    self->bench = bench;
+    self->finding = finding;
+    self->error = error;
+    finding->sequence.count = finding->failure.step + 1;
+    sequence = finding->sequence;
+    result = kvc_shrink(bench, &params, &sequence, choose_failing, self);
+    free(self);
+    finding->shrunk = result == KVC_CREW_DONE;
+    return result;
 }
