@@ -268,6 +268,7 @@ class MlxSubject(LoadedSubject["Plan | BatchPlan", Table]):
 
     name = "mlx-lm"
     packages = "mlx-lm 'mlx[cpu]'"
+    module = "mlx_lm"
 
     def __init__(self) -> None:
         self.batches: list[str] = []

@@ -86,6 +86,8 @@ class RunRequest:
     params: Params
     sequences: list[list[Op]]
     numbers: list[list[int] | None]
+    places: int = 0
+    """1: to be told which places of the subject's code are run."""
 
 
 @dataclass(frozen=True)
@@ -265,6 +267,7 @@ def read_run(message: dict[str, Any]) -> RunRequest:
         params=params,
         sequences=sequences,
         numbers=numbers,
+        places=read_int(message.get("places", 0), "places", 0, 1),
     )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import sys
 from abc import ABC, abstractmethod
 from collections import OrderedDict
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from kvconform_adapter.places import Places
 from kvconform_adapter.reply import Described, Reply
 from kvconform_adapter.request import Op, Params, RequestError, RunRequest, ScriptRequest
 
@@ -31,6 +34,8 @@ class LoadedSubject(ABC, Generic[Plan, Described]):
     name: ClassVar[str]
     packages: ClassVar[str]
     """What pip is told to install for it."""
+    module: ClassVar[str]
+    """What is imported of it."""
 
     def __init__(self, table: Described) -> None:
         self.plans: OrderedDict[tuple[str, Params], Plan] = OrderedDict()
@@ -39,6 +44,8 @@ class LoadedSubject(ABC, Generic[Plan, Described]):
         self.variants: list[str] = []
         self.locations: dict[str, dict[str, str | int]] = {}
         self.table = table
+        self.places: Places | None = None
+        """Made when it is first asked for."""
         try:
             self.load()
         except MemoryError:
@@ -90,7 +97,7 @@ class LoadedSubject(ABC, Generic[Plan, Described]):
             "environment": {"python": platform.python_version(), **self.libraries(), "platform": system},
             "variants": self.variants,
             "locations": self.locations,
-            "offers": ["classes"],
+            "offers": ["classes", "places"],
         }
 
     def plan(self, variant: str, params: Params) -> Plan:
@@ -116,10 +123,28 @@ class LoadedSubject(ABC, Generic[Plan, Described]):
         self.tidy()
         reply = Reply(self.table)
         runner = self.runner(plan, request.params, reply)
+        if request.places:
+            return self.run_watched(request, runner, reply)
         results = [
             runner.sequence(ops, numbers) for ops, numbers in zip(request.sequences, request.numbers, strict=True)
         ]
         return reply.body(results), reply.raw
+
+    def run_watched(
+        self, request: RunRequest, runner: Sequences, reply: Reply[Described]
+    ) -> tuple[str, list[bytes]]:
+        """The same, and of each sequence the places that it was the first to come to."""
+        if self.places is None:
+            file = sys.modules[self.module].__file__
+            if file is None:
+                raise RequestError(f'field "places": {self.name} has no files to look at')
+            self.places = Places(Path(file).parent)
+        results, places = [], []
+        for ops, numbers in zip(request.sequences, request.numbers, strict=True):
+            with self.places.watch():
+                results.append(runner.sequence(ops, numbers))
+            places.append(self.places.take())
+        return f'{reply.body(results)},"places":{json.dumps(places)}', reply.raw
 
     def sent(self) -> None:
         """What the last reply described need not be described again."""

@@ -290,6 +290,7 @@ class TransformersSubject(LoadedSubject["Plan", Table]):
 
     name = "transformers"
     packages = "transformers torch"
+    module = "transformers"
 
     def __init__(self) -> None:
         self.unavailable: dict[str, str] = {}
@@ -344,7 +345,7 @@ class TransformersSubject(LoadedSubject["Plan", Table]):
 
     def hello(self) -> dict[str, Any]:
         """Who the subject is and what it has."""
-        reply = super().hello() | {"offers": ["classes", "prepare"]}
+        reply = super().hello() | {"offers": ["classes", "prepare", "places"]}
         return reply | {"unavailable": self.unavailable} if self.unavailable else reply
 
     def classes(self) -> list[str]:
