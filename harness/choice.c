@@ -169,6 +169,25 @@ kvc_params kvc_choice_base(const kvc_choice *choice, int combination)
     return params;
 }
 
+int kvc_choice_call(const kvc_choice *choice, uint64_t turn)
+{
+    unsigned others = choice->calls & ~(1u << KVC_CALL_POSITION);
+    unsigned left = others;
+    int count = 0;
+
+    for (int call = 0; call < KVC_CALLS; call++)
+        count += (others >> call & 1u) != 0;
+    if (count == 0 || turn % 3 != 2)
+        return KVC_CALL_POSITION;
+    for (uint64_t skipped = turn / 3 % (uint64_t)count; skipped > 0; skipped--)
+        left &= left - 1; /* without its lowest */
+    for (int call = 0; call < KVC_CALLS; call++) {
+        if ((left >> call & 1u) != 0)
+            return call;
+    }
+    return KVC_CALL_POSITION;
+}
+
 kvc_params kvc_choice_random(const kvc_choice *choice, kvc_random *random)
 {
     kvc_params params = kvc_choice_smallest(choice);

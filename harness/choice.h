@@ -31,6 +31,11 @@ kvc_params kvc_choice_base(const kvc_choice *choice, int combination);
 kvc_params kvc_choice_random(const kvc_choice *choice, kvc_random *random);
 /* The bytes from which kvc_choice_random reads these parameters, as near to them as it can. Writes at most `size`, the rest is 0. */
 void kvc_choice_write(const kvc_choice *choice, const kvc_params *params, uint8_t *bytes, size_t size);
+/*
+ * The way to call of a block of the random stage. `turn` counts such blocks: two of three call by position, the others take the other
+ * ways one after the other, for what is left to chance is not met in the few blocks that a container gets.
+ */
+int kvc_choice_call(const kvc_choice *choice, uint64_t turn);
 kvc_params kvc_choice_smallest(const kvc_choice *choice);
 
 #endif

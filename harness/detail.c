@@ -603,6 +603,18 @@ static void add_number_or_null(cJSON *list, int64_t number)
     cJSON_AddItemToArray(list, number == KVC_ABSENT ? cJSON_CreateNull() : cJSON_CreateNumber((double)number));
 }
 
+/* A layer that announces no mask, a placeholder for example, has none to show. */
+static void add_pair_or_null(cJSON *list, int64_t length, int64_t offset)
+{
+    cJSON *pair = length == KVC_ABSENT || offset == KVC_ABSENT ? cJSON_CreateNull() : cJSON_CreateArray();
+
+    if (cJSON_IsArray(pair)) {
+        cJSON_AddItemToArray(pair, cJSON_CreateNumber((double)length));
+        cJSON_AddItemToArray(pair, cJSON_CreateNumber((double)offset));
+    }
+    cJSON_AddItemToArray(list, pair);
+}
+
 /* For each layer what was announced before the append, beside what the append then returned. */
 static void add_masks(kvc_judge *judge, const kvc_observation *observation, cJSON *expected, cJSON *observed)
 {
@@ -624,12 +636,8 @@ static void add_masks(kvc_judge *judge, const kvc_observation *observation, cJSO
             offset = extent.width >= 0 ? extent.first_min : extent.end - width;
             offset += kvc_plan_ahead(model->plan, layer);
         }
-        for (int side = 0; side < 2; side++) {
-            cJSON *pair = cJSON_CreateArray();
-            add_number_or_null(pair, side == 0 ? width : observation->mask_length[layer]);
-            add_number_or_null(pair, side == 0 ? offset : observation->mask_offset[layer]);
-            cJSON_AddItemToArray(side == 0 ? want : have, pair);
-        }
+        add_pair_or_null(want, width, offset);
+        add_pair_or_null(have, observation->mask_length[layer], observation->mask_offset[layer]);
     }
 }
 

@@ -394,12 +394,15 @@ int kvc_gate_look(const kvc_session *session, int may_be_new, kvc_gate *gate)
     time_t now = time(NULL);
     struct tm day;
     kvc_error error = {""};
+    int is_there;
     int status;
 
     memset(gate, 0, sizeof *gate);
     (void)strftime(gate->today, sizeof gate->today, "%Y-%m-%d", gmtime_r(&now, &day));
-    if (!(may_be_new && access(session->options->baseline, F_OK) != 0 && errno == ENOENT) &&
-        !kvc_baseline_read(session->options->baseline, &gate->baseline, &error)) {
+    is_there = access(session->options->baseline, F_OK) == 0 || errno != ENOENT;
+    if (!is_there && !may_be_new)
+        kvc_error_set(&error, "%.300s: there is no such file: kvconform baseline update --add makes it", session->options->baseline);
+    if (error.text[0] != '\0' || (is_there && !kvc_baseline_read(session->options->baseline, &gate->baseline, &error))) {
         kvc_complain(error.text);
         return KVC_EXIT_USAGE;
     }

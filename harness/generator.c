@@ -259,8 +259,13 @@ const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc
         params.watch = found->length <= SMALL_LENGTH;
     } else {
         kvc_random random = kvc_random_for(generator->seed, generator->variant, block ^ 0x5bd1e995u);
-        params = kvc_guided_takes(&generator->guided, block) ? kvc_guided_begin(&generator->guided, &generator->choice, &random)
-                                                             : kvc_choice_random(&generator->choice, &random);
+        if (kvc_guided_takes(&generator->guided, block)) {
+            params = kvc_guided_begin(&generator->guided, &generator->choice, &random);
+        } else {
+            params = kvc_choice_random(&generator->choice, &random);
+            /* Among short sequences every fourth block is random; with another seed the turns begin elsewhere. */
+            params.call = kvc_choice_call(&generator->choice, block / KVC_BLOCK / 4 + generator->seed % 64);
+        }
         /* A window of one token is legal, but no model decodes with it. */
         if (generator->profile == KVC_ASSISTED && params.window == 1)
             params.window = 2;

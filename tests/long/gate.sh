@@ -1,4 +1,4 @@
-# The gate on transformers 5.24.0: without a bug it passes, whatever the seed, and each of twenty bugs that are put into a copy is named.
+# The gate on transformers 5.24.0: without a bug it passes, whatever the seed, and each of fifty bugs that are put into a copy is named.
 [ -n "${KVCONFORM_PYTHON-}" ] || skip 'no environment with transformers'
 export PYTHONDONTWRITEBYTECODE=1
 for seed in ${KVC_SEEDS-1 2 3}; do

@@ -119,6 +119,41 @@ def test_a_flag_that_a_reset_forgets_is_seen_at_once(tmp_path: Path) -> None:
     assert any("is_updated" in entry["script"] for entry in found if entry["law"] == "RESET")
 
 
+@pytest.mark.parametrize(
+    ("variant", "law", "line", "changed"),
+    [
+        # A placeholder announces no mask of its own.
+        (
+            "DynamicCache-gemma4",
+            "MASK",
+            "kv_length = self.get_seq_length() + query_length\n",
+            "kv_length = max(self.get_seq_length(), query_length)\n",
+        ),
+        # The prefix and the window cannot be joined to be shown.
+        (
+            "UnlimitedOcrDynamicReferenceSlidingWindowLayer",
+            "SAVE",
+            'self.values = self.values.to("cpu", non_blocking=True)\n',
+            'self.values = self.keys.to("cpu", non_blocking=True)\n',
+        ),
+    ],
+)
+def test_what_cannot_be_shown_whole_is_found(tmp_path: Path, variant: str, law: str, line: str, changed: str) -> None:
+    """Bugs of one line whose traces have other shapes than a cache should have."""
+    linked_copy(tmp_path)
+    file = tmp_path / "transformers" / "cache_utils.py"
+    text = file.read_text()
+    assert text.count(line) == 1
+    file.unlink()
+    file.write_text(text.replace(line, changed))
+    words = ["run", f"transformers:{variant}", "--python", PYTHON, "--budget", "1000", "--json", "-", "--quiet"]
+    environment = dict(os.environ, KVCONFORM_DATA=str(TOP), PYTHONPATH=str(tmp_path))
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 1, done.stderr
+    laws = [found["law"] for found in findings(json.loads(done.stdout), variant)]
+    assert law in laws and "ALIVE" not in laws
+
+
 def test_a_new_class_cannot_go_unseen(tmp_path: Path) -> None:
     """transformers as it is, with one more model whose cache nobody has written a spec for."""
     linked_copy(tmp_path)

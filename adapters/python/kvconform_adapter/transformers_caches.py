@@ -285,9 +285,13 @@ def fetch_whole(variant: Variant, name: str) -> Fetch:
         prefix, held = getattr(layer, front), getattr(layer, name)
         if prefix is None or prefix.numel() == 0:
             return held
-        # A prefix with other rows than the rest cannot be joined to it: its own rows are what is wrong.
-        if held.numel() == 0 or held.shape[0] != prefix.shape[0]:
+        if held.numel() == 0:
             return prefix
+        # What differs in more than its tokens cannot be joined. Rows are wrong in the prefix, which batch ops forget.
+        if held.shape[0] != prefix.shape[0]:
+            return prefix
+        if held.shape[:-2] != prefix.shape[:-2] or held.shape[-1] != prefix.shape[-1]:
+            return held
         return torch.cat([prefix, held], dim=-2)
 
     return fetch

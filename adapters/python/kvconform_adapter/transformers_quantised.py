@@ -146,7 +146,7 @@ def whole(attribute: str) -> Fetch:
                 older = older.index_select(0, pending)
         except (RuntimeError, IndexError):
             return None
-        if rest is None or rest.numel() == 0 or rest.shape[:2] != older.shape[:2]:
+        if rest is None or rest.numel() == 0 or rest.shape[:2] != older.shape[:2] or rest.shape[-1] != older.shape[-1]:
             return older
         return torch.cat([older, rest], dim=-2)
 

@@ -1,0 +1,54 @@
+"""The gate on real caches: what follows of a known fault is known with it, and is new without it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from program import NO_PYTHON, PYTHON, TOP, run
+
+pytestmark = pytest.mark.skipif(not PYTHON, reason=NO_PYTHON)
+
+BASELINE = TOP / "tests" / "long" / "transformers-5.24.json"
+BOTH = "LinearAttentionAndSlidingWindowAttentionLayer"
+CASES = {
+    "rows-left-behind": (
+        BOTH,
+        {"window": 2, "kernel": 2},
+        [["append", 1], ["reset"], ["select", [0, 0]], ["reorder", [0, 1]]],
+    ),
+    "window-of-one": (
+        "EncoderDecoderCache",
+        {"window": 1, "layers": "DynamicSlidingWindowLayer+DynamicLayer"},
+        [["record", 1], ["append", 1], ["crop", 0]],
+    ),
+}
+
+
+def needed(entry: dict[str, Any]) -> bool:
+    """Whether an entry is one of the faults that the cases follow from."""
+    variant = entry["case"]["variant"]
+    return (variant, entry["law"]) == (BOTH, "BATCH") or (
+        variant == "EncoderDecoderCache" and entry["case"]["params"]["window"] == 1 and entry["law"] == "KEYS"
+    )
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_follows_of_a_known_fault(tmp_path: Path, whole: bool) -> None:
+    known = json.loads(BASELINE.read_text())
+    given = [entry for entry in known["entries"] if whole or not needed(entry)]
+    assert whole or len(given) < len(known["entries"])
+    (tmp_path / "known.json").write_text(json.dumps({"schema": known["schema"], "entries": given}))
+    (tmp_path / "cases").mkdir()
+    for name, (variant, params, ops) in CASES.items():
+        case = {"schema": "kvconform-case/1", "subject": "transformers", "variant": variant, "params": params, "ops": ops}
+        (tmp_path / "cases" / f"{name}.json").write_text(json.dumps(case))
+    targets = [f"transformers:{variant}" for variant, _, _ in CASES.values()]
+    files = ["--baseline", str(tmp_path / "known.json"), "--cases", str(tmp_path / "cases")]
+    status, output = run("gate", *targets, "--python", PYTHON, *files, "--budget", "1", "--jobs", "1")
+    shown = sorted(re.findall(r"note: shown by .*/(\S+)\.json", output))
+    assert (status, shown) == ((0, []) if whole else (1, sorted(CASES))), output
