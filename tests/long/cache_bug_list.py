@@ -345,7 +345,7 @@ BUGS = (
     ),
     Bug(
         "LinearAttentionCacheLayerMixin",
-        "self.has_previous_state[i] = False",
+        "self.conv_states[i].zero_()",
         "pass",
         "LinearAttentionLayer",
         "RESET",
