@@ -71,6 +71,27 @@ static void add_item(kvc_text *out, const kvc_gate_item *item)
     }
 }
 
+/* All that the gate fails for, each with what to do about it. */
+static void add_what_to_do(kvc_text *out, const size_t *count)
+{
+    size_t gone = count[KVC_GATE_FIXED] + count[KVC_GATE_NOTHING];
+    const char *before = "FAILED: ";
+
+    if (count[KVC_GATE_NEW] > 0) {
+        const char *it = count[KVC_GATE_NEW] == 1 ? "it" : "them";
+        kvc_text_add_format(out, "%s%zu new: mend %s, or accept %s with kvconform baseline update --add", before,
+                            count[KVC_GATE_NEW], it, it);
+        before = "; ";
+    }
+    if (gone > 0) {
+        kvc_text_add_format(out, "%s%zu fixed or gone: remove from the baseline with kvconform baseline update --remove-fixed",
+                            before, gone);
+        before = "; ";
+    }
+    if (count[KVC_GATE_EXPIRED] > 0)
+        kvc_text_add_format(out, "%s%zu expired: mend, or accept again with another last day", before, count[KVC_GATE_EXPIRED]);
+}
+
 /* The first line: passed or not, and what to do. */
 static void add_verdict(kvc_text *out, const kvc_gate *gate, int status, int explore)
 {
@@ -82,14 +103,8 @@ static void add_verdict(kvc_text *out, const kvc_gate *gate, int status, int exp
         kvc_text_add_format(out, "passed: nothing new, %zu known", count[KVC_GATE_KNOWN]);
     } else if (status == KVC_EXIT_NOT_RUN) {
         kvc_text_add(out, "NOT RUN: not all could be tried; see below what is missing");
-    } else if (count[KVC_GATE_NEW] > 0) {
-        kvc_text_add_format(out, "FAILED: %zu new: mend %s, or accept %s with kvconform baseline update --add", count[KVC_GATE_NEW],
-                            count[KVC_GATE_NEW] == 1 ? "it" : "them", count[KVC_GATE_NEW] == 1 ? "it" : "them");
-    } else if (count[KVC_GATE_FIXED] + count[KVC_GATE_NOTHING] > 0) {
-        kvc_text_add_format(out, "FAILED: %zu fixed or gone: remove from the baseline with kvconform baseline update --remove-fixed",
-                            count[KVC_GATE_FIXED] + count[KVC_GATE_NOTHING]);
     } else {
-        kvc_text_add_format(out, "FAILED: %zu expired: mend, or accept again with another last day", count[KVC_GATE_EXPIRED]);
+        add_what_to_do(out, count);
     }
     kvc_text_add(out, "\n");
 }
