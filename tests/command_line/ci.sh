@@ -12,7 +12,7 @@ awk '/^```/ { if (out != "") { close(out); out = "" } else if ($2 ~ /\./) { out 
   out != "" { print > out }' "$KVC_TOP/docs/ci.md"
 git ls-files --others
 sed -n '/^kvconform baseline /p' "$KVC_TOP/docs/ci.md" >first.sh
-sh -eu first.sh
+sh -eu first.sh 2>complaints || fail "$(cat complaints)"
 # GitHub: passes; tells what is new, on the page of the run too; what is known is not annotated.
 github
 cat runner/summary.md | head -n 5

@@ -72,6 +72,29 @@ static int is_exhaustive(const kvc_generator *generator, uint64_t index) {
     return kvc_generator_exhaustive(generator, index + 1) > kvc_generator_exhaustive(generator, index);
 }
 
+/* Few random blocks meet every way of calling, with any seed: two of three call by position, the others have their turns. */
+Test(generator, ways_of_calling_take_turns) {
+    for (uint64_t seed = 1; seed <= 7; seed++) {
+        scene s;
+        kvc_error error = {""};
+        int blocks = 0;
+        int by_position = 0;
+        unsigned calls = 0;
+        begin(&s, "full", seed, KVC_HOSTILE);
+        /* Four blocks of the last stage are one turn; there are two ways beside that by position. */
+        for (uint64_t index = kvc_generator_tail(s.generator); blocks < 4 * 3 * 2 + 3; index = kvc_generator_block_end(s.generator, index)) {
+            const kvc_plan *plan = kvc_generator_plan(s.generator, index, &error);
+            cr_assert_not_null(plan, "%s", error.text);
+            calls |= 1u << plan->params.call;
+            by_position += plan->params.call == KVC_CALL_POSITION;
+            blocks++;
+        }
+        cr_expect_eq(calls, 1u << KVC_CALL_POSITION | 1u << KVC_CALL_KEYWORD | 1u << KVC_CALL_CONTAINER, "seed %d", (int)seed);
+        cr_expect(by_position >= 4 * 4 - 3 && by_position <= 4 * 4 + 3, "seed %d: %d by position", (int)seed, by_position);
+        end(&s);
+    }
+}
+
 /* Two generators agree on every sequence, whatever order and pieces they are asked in. */
 Test(generator, the_same_everywhere) {
     static const char *const variants[] = {"full", "window", "layers", "fixed_window"};
