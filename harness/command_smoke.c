@@ -95,7 +95,9 @@ static int on_step(void *context, size_t sequence, int step, const kvc_observati
             const kvc_slot *slot = &self->plan->slot[at];
             /* A mask is not stored: it belongs to what the append returned. */
             const char *name = slot->view->law == KVC_MASK ? slot->returned_name : slot->name;
-            int found = slot->view->rule == KVC_RULE_TRIMMED; /* shown after a trim only */
+            kvc_view_rule rule = slot->view->rule;
+            /* Shown after a trim only, or not by all versions. */
+            int found = rule == KVC_RULE_TRIMMED || rule == KVC_RULE_COUNT || rule == KVC_RULE_UNUSED || rule == KVC_RULE_BYTES;
             for (int tensor = 0; tensor < observation->tensors; tensor++)
                 found |= strcmp(observation->tensor[tensor].name, name) == 0;
             if (!found)

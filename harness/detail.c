@@ -53,6 +53,12 @@ static int32_t newest_of_block(const kvc_model *model, int32_t fold)
     return -1;
 }
 
+/* Whether it is one number, for all rows. */
+static int is_number(const kvc_extent *extent)
+{
+    return extent->kind == KVC_CELL_NUMBER || extent->kind == KVC_CELL_AT_LEAST;
+}
+
 /* The tokens of one row that a tensor must hold. */
 static cJSON *expected_row(const kvc_model *model, int slot, const kvc_extent *extent, int row)
 {
@@ -60,7 +66,7 @@ static cJSON *expected_row(const kvc_model *model, int slot, const kvc_extent *e
     int32_t first = extent->kind == KVC_CELL_FOLD ? 0 : extent->first_max;
     int32_t shown = 0;
 
-    if (extent->kind == KVC_CELL_NUMBER) {
+    if (is_number(extent)) {
         cJSON_AddItemToArray(list, cJSON_CreateNumber(extent->end));
         return list;
     }
@@ -213,14 +219,14 @@ static void add_pair(cJSON *expected, cJSON *observed, const kvc_model *model, i
     cJSON *have;
     int64_t width;
 
-    for (int32_t row = 0; want != NULL && row < (extent->kind == KVC_CELL_NUMBER ? 1 : model->rows); row++)
+    for (int32_t row = 0; want != NULL && row < (is_number(extent) ? 1 : model->rows); row++)
         cJSON_AddItemToArray(want, expected_row(model, slot, extent, row));
     if (tensor == NULL)
         return;
     have = cJSON_AddArrayToObject(observed, name);
     if (have == NULL || kvc_tensor_elements(tensor) <= 0)
         return;
-    if (extent->kind == KVC_CELL_NUMBER) {
+    if (is_number(extent)) {
         cJSON *number = observed_number(tensor);
         if (number != NULL)
             cJSON_AddItemToArray(have, number);

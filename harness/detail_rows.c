@@ -5,6 +5,7 @@
 
 #include "reference/check_seen.h"
 #include "reference/rows_check.h"
+#include "reference/values.h"
 
 enum { CELLS_SHOWN = 64, NAME_SIZE = KVC_SLOT_NAME_MAX };
 
@@ -60,6 +61,42 @@ static void add_cell(cJSON *list, const char *text)
     }
 }
 
+/* A state is shown as the tokens of the row that has it. */
+static void add_state(cJSON *list, const kvc_model *model, int slot, const kvc_tensor *tensor, int32_t row)
+{
+    kvc_cell have;
+
+    kvc_check_read(model->plan, slot, tensor, row, 0, 0, &have);
+    for (int32_t at = 0; have.known == 1 && at < model->rows; at++) {
+        /* Its own row first. */
+        const kvc_row_log *log = &model->own.row[(row + at) % model->rows];
+        if (log->length == 0 || have.token != kvc_rows_fold(log) || have.row != log->run[log->runs - 1].origin)
+            continue;
+        for (int32_t token = 0; token < log->length && token < CELLS_SHOWN; token++)
+            cJSON_AddItemToArray(list, cJSON_CreateNumber(number_of(log, token)));
+        return;
+    }
+    if (have.known >= 0)
+        cJSON_AddItemToArray(list, cJSON_CreateString("?"));
+}
+
+/* A number that a batch says of itself, where it says one. */
+static void add_number(cJSON *want, cJSON *have, const kvc_model *model, int slot, const kvc_tensor *tensor)
+{
+    kvc_extent extent = {.kind = KVC_CELL_UNKNOWN, .width = -1};
+    cJSON *wanted = cJSON_CreateArray();
+    cJSON *shown = cJSON_CreateArray();
+    int64_t value = 0;
+
+    model->plan->slot[slot].kind->stored(model, slot, &extent);
+    if (extent.kind != KVC_CELL_UNKNOWN)
+        cJSON_AddItemToArray(wanted, cJSON_CreateNumber(extent.end));
+    cJSON_AddItemToArray(want, wanted);
+    if (tensor->dtype == KVC_INT64 && kvc_tensor_elements(tensor) == 1 && kvc_value_load(KVC_INT64, tensor->data, &value))
+        cJSON_AddItemToArray(shown, cJSON_CreateNumber((double)value));
+    cJSON_AddItemToArray(have, shown);
+}
+
 static void add_observed(cJSON *list, const kvc_model *model, int slot, const kvc_row_extent *extent, const kvc_tensor *tensor,
                          int32_t row, int64_t width)
 {
@@ -86,10 +123,16 @@ static void add_observed(cJSON *list, const kvc_model *model, int slot, const kv
 void kvc_detail_rows(cJSON *expected, cJSON *observed, const kvc_model *model, int slot, int returned, const char *name,
                      const kvc_tensor *tensor)
 {
-    cJSON *want = cJSON_AddArrayToObject(expected, name);
+    int is_number = kvc_rows_is_number(model, slot);
+    cJSON *want = !is_number || (tensor != NULL && !returned) ? cJSON_AddArrayToObject(expected, name) : NULL;
     cJSON *have = tensor != NULL ? cJSON_AddArrayToObject(observed, name) : NULL;
     int64_t width = tensor != NULL ? kvc_check_width(model->plan, slot, tensor) : -1;
 
+    if (is_number) {
+        if (want != NULL && have != NULL)
+            add_number(want, have, model, slot, tensor);
+        return;
+    }
     for (int32_t row = 0; want != NULL && row < model->rows; row++) {
         kvc_row_extent extent;
         cJSON *list = cJSON_CreateArray();
@@ -104,7 +147,8 @@ void kvc_detail_rows(cJSON *expected, cJSON *observed, const kvc_model *model, i
             continue;
         list = cJSON_CreateArray();
         if (width >= 0 && row < tensor->shape[model->plan->slot[slot].batch_axis])
-            add_observed(list, model, slot, &extent, tensor, row, width);
+            model->plan->slot[slot].view->rule == KVC_RULE_FOLDED ? add_state(list, model, slot, tensor, row)
+                                                                  : add_observed(list, model, slot, &extent, tensor, row, width);
         cJSON_AddItemToArray(have, list);
     }
 }

@@ -459,13 +459,13 @@ static kvc_deviation check_number(const kvc_extent *extent, const kvc_tensor *te
     int64_t value;
 
     if (tensor == NULL)
-        return extent->end == 0 ? KVC_AS_EXPECTED : KVC_MISSING;
+        return extent->end == 0 || extent->optional ? KVC_AS_EXPECTED : KVC_MISSING;
     if (kvc_tensor_elements(tensor) != 1)
         return KVC_WRONG_SHAPE;
     if (tensor->dtype != KVC_INT64)
         return KVC_WRONG_DTYPE;
     (void)kvc_value_load(KVC_INT64, tensor->data, &value);
-    if (value == extent->end)
+    if (value == extent->end || (extent->kind == KVC_CELL_AT_LEAST && value > extent->end))
         return KVC_AS_EXPECTED;
     return value < 0 ? KVC_NEGATIVE : value < extent->end ? KVC_TOO_LOW : KVC_TOO_HIGH;
 }
@@ -523,7 +523,7 @@ kvc_deviation kvc_check_at_length(kvc_encoder *encoder, const kvc_model *model, 
 
     if (extent->kind == KVC_CELL_UNKNOWN || extent->kind == KVC_CELL_SEEN)
         return KVC_AS_EXPECTED;
-    if (extent->kind == KVC_CELL_NUMBER)
+    if (extent->kind == KVC_CELL_NUMBER || extent->kind == KVC_CELL_AT_LEAST)
         return check_number(extent, tensor);
     if (tensor == NULL)
         return may_be_empty ? KVC_AS_EXPECTED : KVC_MISSING;

@@ -73,7 +73,7 @@ static const struct {
     {"seq_save", {"nothing_changes", NULL}, NULL, 0},
     {"seq_restore", {"replaces", NULL}, NULL, 0},
     {"seq_restore_damaged", {"refuse", NULL}, NULL, 0},
-    {"append_rows", {"offered", "absent", "several", NULL}, NULL, KVC_STORING_OFFERED},
+    {"append_rows", {"offered", "absent", "several", "left", "merged", NULL}, NULL, KVC_STORING_OFFERED},
     {"merge", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
     {"extract", {"offered", "absent", NULL}, NULL, KVC_STORING_OFFERED},
     {"extend", {"offered", "absent", "filled", NULL}, NULL, KVC_STORING_OFFERED},

@@ -31,6 +31,7 @@ static void forget(kvc_model *model)
     model->runs = 0;
     model->appended = 0;
     model->used = 0;
+    model->appended_none = 0;
     model->initialized = 0;
     model->recording_since_first = model->recording;
     model->cropped = 0;
@@ -373,6 +374,7 @@ static int commit_append(kvc_model *model, int32_t count)
     model->length = length;
     model->appended = count;
     model->used = model->used || count > 0;
+    model->appended_none |= count == 0;
     for (int at = 0; at < model->plan->slots; at++) {
         const kvc_view_kind *kind = model->plan->slot[at].kind;
         model->slot[at].held_before = model->slot[at].held;

@@ -55,6 +55,7 @@ typedef struct kvc_model {
     int offloaded;      /* its tensors wait elsewhere */
     int fresh;          /* nothing was done with it yet, but for recording */
     int initialized;    /* its memory was taken before anything else */
+    int appended_none;  /* an append of no tokens was done since the start */
     kvc_slot_state slot[KVC_SLOTS_MAX];
     kvc_sequences *sequences; /* of a cache that holds several, made when first needed; owned */
     kvc_rows own; /* of a plan in which rows have lengths of their own, instead of `run`: `length` is that of the longest then */

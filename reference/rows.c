@@ -21,7 +21,7 @@ void kvc_rows_start(kvc_model *model)
 {
     kvc_rows *rows = &model->own;
 
-    rows->alone = rows->uneven = rows->left = 0;
+    rows->alone = rows->uneven = rows->left = rows->merged = 0;
     rows->call = 0;
     for (int32_t at = 0; at < model->rows; at++)
         memset(&rows->row[at], 0, offsetof(kvc_row_log, run));
@@ -37,6 +37,15 @@ static int32_t removed_from(const kvc_row_log *row, const kvc_op *op)
     int64_t asked = -(int64_t)kvc_op_as_crop(op);
 
     return (int32_t)(asked < row->length ? asked : row->length);
+}
+
+static int has_states(const kvc_plan *plan)
+{
+    for (int at = 0; at < plan->slots; at++) {
+        if (plan->slot[at].view->rule == KVC_RULE_FOLDED)
+            return 1;
+    }
+    return 0;
 }
 
 /* What the rows still have decides whether tokens can be taken back. */
@@ -66,6 +75,10 @@ static void expect_removal(const kvc_model *model, const kvc_op *op, kvc_expecta
             out->verdict = KVC_EITHER;
             out->rule = unrecorded;
         }
+    }
+    if (out->removed > 0 && has_states(model->plan)) {
+        out->verdict = KVC_MUST_REFUSE;
+        out->rule = rule_of(model, KVC_CONTRACT_RECURRENT);
     }
     if (over && out->verdict != KVC_MUST_REFUSE) {
         out->rule = rule_of(model, KVC_CONTRACT_CROP_OVER);
@@ -127,6 +140,24 @@ static int calls_with_one(const kvc_model *model, const kvc_op *op)
     return uneven && !pads_left(model, op) && (chunk == 1 || most % chunk == 1);
 }
 
+/* Whether a layer takes no single token while its rows are padded. */
+static int wants_several(const kvc_plan *plan)
+{
+    for (int layer = 0; layer < plan->layers; layer++) {
+        if (plan->layer[layer].rules.rule[KVC_CONTRACT_APPEND_ROWS]->value == KVC_ROWS_SEVERAL)
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether rows that get different numbers of tokens cannot be fed so: where no caller pads them on the right. */
+static int pads_otherwise(const kvc_model *model, const kvc_op *op)
+{
+    unsigned how = rule_of(model, KVC_CONTRACT_APPEND_ROWS)->value;
+
+    return !pads_left(model, op) && (how == KVC_ROWS_LEFT || (how == KVC_ROWS_MERGED && !model->own.merged));
+}
+
 void kvc_rows_expect(const kvc_model *model, const kvc_op *op, kvc_expectation *out)
 {
     const kvc_rows *rows = &model->own;
@@ -152,7 +183,7 @@ void kvc_rows_expect(const kvc_model *model, const kvc_op *op, kvc_expectation *
     case KVC_APPEND_ROWS:
         out->rule = rule_of(model, KVC_CONTRACT_APPEND_ROWS);
         out->unspecified |= rows->alone || kvc_op_tokens(op) == 0 || (pads_left(model, op) && any_is_zero(op)) ||
-                            (out->rule->value == KVC_ROWS_SEVERAL && calls_with_one(model, op));
+                            pads_otherwise(model, op) || (wants_several(model->plan) && calls_with_one(model, op));
         return;
     case KVC_MERGE:
         /* Where no row holds anything there is nothing to take out, and no caller asks for it. */
@@ -295,6 +326,7 @@ int kvc_rows_commit(kvc_model *model, const kvc_op *op)
     case KVC_MERGE:
         choose(model, op->rows, op->count);
         rows->alone = 0;
+        rows->merged |= op->kind == KVC_MERGE;
         break;
     case KVC_EXTRACT:
         choose(model, only, 1);

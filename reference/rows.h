@@ -38,6 +38,7 @@ typedef struct kvc_rows {
     int uneven;   /* rows have or had different lengths: padding may have taken some of the room */
     int32_t call; /* tokens of the last call of the last append, padding included; 0 after any other op */
     int left;     /* the last append was padded on the left */
+    int merged;   /* it was made of single caches */
     kvc_row_log row[KVC_ROWS_MAX];
 } kvc_rows;
 

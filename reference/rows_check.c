@@ -10,9 +10,21 @@ static int is_mask(const kvc_model *model, int slot)
     return model->plan->slot[slot].view->rule == KVC_RULE_SEEN || model->plan->slot[slot].view->rule == KVC_RULE_SEEN_WINDOW;
 }
 
+static int is_folded(const kvc_model *model, int slot)
+{
+    return model->plan->slot[slot].view->rule == KVC_RULE_FOLDED;
+}
+
+int kvc_rows_is_number(const kvc_model *model, int slot)
+{
+    kvc_view_rule rule = model->plan->slot[slot].view->rule;
+
+    return rule == KVC_RULE_COUNT || rule == KVC_RULE_UNUSED || rule == KVC_RULE_BYTES;
+}
+
 static int is_windowed(const kvc_model *model, int slot)
 {
-    return model->plan->slot[slot].view->rule != KVC_RULE_ALL;
+    return model->plan->slot[slot].view->rule != KVC_RULE_ALL && !is_folded(model, slot);
 }
 
 void kvc_rows_stored(const kvc_model *model, int slot, int32_t row, kvc_row_extent *extent)
@@ -82,6 +94,40 @@ static int log_has(const kvc_row_log *log, int32_t number)
     return 0;
 }
 
+int32_t kvc_rows_fold(const kvc_row_log *log)
+{
+    int32_t fold = 0;
+
+    for (int32_t run = 0, at = 0; run < log->runs; run++) {
+        int32_t end = run + 1 < log->runs ? log->run[run + 1].begin : log->length;
+        for (; at < end; at++)
+            fold = kvc_value_fold(fold, log->run[run].number + (at - log->run[run].begin));
+    }
+    return fold;
+}
+
+/* The state of a row folds its tokens, and was written by the append that gave it the last; that of an empty row is zeros. */
+static kvc_deviation check_state(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_tensor *tensor, int32_t row)
+{
+    const kvc_row_log *log = &model->own.row[row];
+    kvc_cell have;
+
+    if (log->length > 0 && kvc_check_cell_is(encoder, &model->plan->slot[slot], tensor, row, 0, kvc_rows_fold(log),
+                                             log->run[log->runs - 1].origin))
+        return KVC_AS_EXPECTED;
+    for (int head = 0; head < model->plan->slot[slot].heads; head++) {
+        kvc_check_read(model->plan, slot, tensor, row, head, 0, &have);
+        if (log->length == 0 && have.known < 0)
+            continue;
+        for (int32_t at = 0; have.known == 1 && at < model->rows; at++) {
+            if (at != row && model->own.row[at].length > 0 && have.token == kvc_rows_fold(&model->own.row[at]))
+                return KVC_WRONG_ROW;
+        }
+        return log->length == 0 ? KVC_STALE : KVC_WRONG_VALUE;
+    }
+    return log->length == 0 ? KVC_AS_EXPECTED : KVC_WRONG_VALUE;
+}
+
 /* The tokens of the row are not where they must be: in what way? */
 static kvc_deviation classify(const kvc_model *model, int slot, const kvc_row_extent *extent, const kvc_tensor *tensor,
                               int32_t row, int64_t width)
@@ -129,6 +175,8 @@ static kvc_deviation check_row(kvc_encoder *encoder, const kvc_model *model, int
 {
     int64_t from = 0;
 
+    if (is_folded(model, slot))
+        return check_state(encoder, model, slot, tensor, row);
     if (extent->whole) {
         /* How many there are is for the cache to choose between its bounds. */
         int64_t first = extent->end - width;
@@ -147,6 +195,14 @@ static kvc_deviation check_row(kvc_encoder *encoder, const kvc_model *model, int
     return KVC_AS_EXPECTED;
 }
 
+static kvc_deviation check_number(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_tensor *tensor)
+{
+    kvc_extent extent = {.kind = KVC_CELL_UNKNOWN, .width = -1};
+
+    model->plan->slot[slot].kind->stored(model, slot, &extent);
+    return kvc_check_at_length(encoder, model, slot, &extent, tensor);
+}
+
 static kvc_deviation check(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_tensor *tensor, int returned,
                            int32_t *row)
 {
@@ -158,6 +214,8 @@ static kvc_deviation check(kvc_encoder *encoder, const kvc_model *model, int slo
     *row = 0;
     if (is_mask(model, slot))
         return KVC_AS_EXPECTED; /* it holds no tokens */
+    if (kvc_rows_is_number(model, slot))
+        return returned || tensor == NULL ? KVC_AS_EXPECTED : check_number(encoder, model, slot, tensor);
     for (int32_t at = 0; at < model->rows; at++) {
         if (!returned)
             kvc_rows_stored(model, slot, at, &extent[at]);

@@ -22,11 +22,16 @@ void kvc_rows_stored(const kvc_model *model, int slot, int32_t row, kvc_row_exte
 /* What the last call of the last append must have returned. 0 when it returns nothing for the slot. */
 int kvc_rows_returned(const kvc_model *model, int slot, int32_t row, kvc_row_extent *extent);
 
+/* What the tokens of a row fold to, oldest first. */
+int32_t kvc_rows_fold(const kvc_row_log *log);
+
 /* *row is set to the first row that is wrong. */
 kvc_deviation kvc_rows_check_stored(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_tensor *tensor,
                                     int32_t *row);
 kvc_deviation kvc_rows_check_returned(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_tensor *tensor,
                                       int32_t *row);
+/* A number that a batch says of itself (reference/views/numbers.c). NULL: not shown, and not judged. */
+int kvc_rows_is_number(const kvc_model *model, int slot);
 /* One number for each row: its tokens, which is the position of the next. NULL: not shown, and not judged. */
 kvc_deviation kvc_rows_check_numbers(const kvc_model *model, const kvc_tensor *tensor, int32_t *row);
 

@@ -8,7 +8,7 @@
 
 static const char *const rule_words[] = {"all",        "window",        "last",        "folded",  "fixed",    "fixed_window",
                                          "ring",       "blocks",        "block_rest",  "block_overlap", "block_count",
-                                         "nothing",    "prefix_window", "fixed_prefix_window",    "residual",      "constant",    "flag",    "rotating", "chunked", "chunk_start", "count", "trimmed", "seen", "seen_window", "opaque", NULL};
+                                         "nothing",    "prefix_window", "fixed_prefix_window",    "residual",      "constant",    "flag",    "rotating", "chunked", "chunk_start", "count", "trimmed", "unused", "bytes", "seen", "seen_window", "opaque", NULL};
 static const char *const dim_words[] = {"batch",     "heads",     "tokens",    "one", "planes", "key_dim",
                                         "value_dim", "index_dim", "channels",  "2*key_dim", "2*index_dim", "new", NULL};
 static const char *const returned_words[] = {"none", "all", "window", "held_and_new", "held", "buffer", "state",
@@ -303,7 +303,8 @@ static int read_dims(const cJSON *json, const char *name, kvc_view_spec *view, k
         view->dim[view->dims++] = (kvc_dim)dim;
     }
     int wanted = view->rule != KVC_RULE_FOLDED && view->rule != KVC_RULE_BLOCK_COUNT && view->rule != KVC_RULE_FLAG &&
-                 view->rule != KVC_RULE_CHUNK_START && view->rule != KVC_RULE_COUNT && view->rule != KVC_RULE_TRIMMED;
+                 view->rule != KVC_RULE_CHUNK_START && view->rule != KVC_RULE_COUNT && view->rule != KVC_RULE_TRIMMED &&
+                 view->rule != KVC_RULE_UNUSED && view->rule != KVC_RULE_BYTES;
     if (view->rule != KVC_RULE_OPAQUE && tokens != wanted) {
         kvc_error_set(error, "%s: view \"%s\": field \"dims\": expected %s", name, view->name,
                       wanted ? "exactly one tokens axis" : "no tokens axis");
@@ -404,8 +405,9 @@ static int read_rows(const cJSON *json, const char *name, kvc_spec *spec, kvc_er
     for (int at = 0; spec->own_rows && at < spec->views; at++) {
         kvc_view_rule rule = spec->view[at].rule;
         if (rule != KVC_RULE_ALL && rule != KVC_RULE_WINDOW && rule != KVC_RULE_RING && rule != KVC_RULE_ROTATING &&
+            rule != KVC_RULE_FOLDED && rule != KVC_RULE_COUNT && rule != KVC_RULE_UNUSED && rule != KVC_RULE_BYTES &&
             rule != KVC_RULE_SEEN && rule != KVC_RULE_SEEN_WINDOW) {
-            kvc_error_set(error, "%s: view \"%s\": rule %s: rows with lengths of their own have all, window, ring, rotating, seen or seen_window",
+            kvc_error_set(error, "%s: view \"%s\": rule %s: rows with lengths of their own have all, window, ring, rotating, folded, count, unused, bytes, seen or seen_window",
                           name, spec->view[at].name, kvc_view_rule_name(rule));
             return 0;
         }

@@ -49,6 +49,8 @@ typedef enum kvc_view_rule {
     KVC_RULE_CHUNK_START,  /* where that is: a number */
     KVC_RULE_COUNT,        /* how many tokens there are, evicted ones left out: a number */
     KVC_RULE_TRIMMED,      /* how many tokens the op before removed, as a trim says: a number */
+    KVC_RULE_UNUSED,       /* whether it never held anything: a number, 0 or 1 */
+    KVC_RULE_BYTES,        /* how much memory it takes: a number that is no less than what it must hold takes */
     KVC_RULE_SEEN,         /* which of the returned tokens each new token may see */
     KVC_RULE_SEEN_WINDOW,  /* the same, when only the newest `window` are asked for */
     KVC_RULE_OPAQUE        /* the subject's own; only compared with itself */

@@ -49,6 +49,10 @@ const kvc_view_kind *kvc_view_kind_of(kvc_view_rule rule)
         return &kvc_view_count;
     case KVC_RULE_TRIMMED:
         return &kvc_view_trimmed;
+    case KVC_RULE_UNUSED:
+        return &kvc_view_unused;
+    case KVC_RULE_BYTES:
+        return &kvc_view_bytes;
     case KVC_RULE_SEEN:
     case KVC_RULE_SEEN_WINDOW:
         return &kvc_view_seen;
@@ -177,6 +181,7 @@ void kvc_view_cell(const kvc_model *model, int slot, const kvc_extent *extent, i
         *origin = state->fold_row[row];
         return;
     case KVC_CELL_NUMBER:
+    case KVC_CELL_AT_LEAST:
     case KVC_CELL_SEEN:
     case KVC_CELL_UNKNOWN:
         break;

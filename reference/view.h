@@ -13,6 +13,7 @@ typedef enum kvc_cell_kind {
     KVC_CELL_CONSTANT,  /* cell i is token number i of its own */
     KVC_CELL_FOLD,      /* no token axis: one value for each row */
     KVC_CELL_NUMBER,    /* one element of type int64, which is `end` */
+    KVC_CELL_AT_LEAST,  /* one element of type int64, which is `end` or more */
     KVC_CELL_SEEN,      /* a mask: see reference/check_seen.h */
     KVC_CELL_UNKNOWN    /* nothing is known */
 } kvc_cell_kind;
@@ -28,6 +29,7 @@ typedef struct kvc_extent {
     int32_t width;  /* exact number of cells on the token axis of which only the first end - first count; -1: no more than those */
     int zeros_left; /* cells of zeros before the first do not count */
     int as_set;     /* any order */
+    int optional;   /* a number that versions may lack: not shown, it is not judged */
     int32_t keep;   /* the first `keep` tokens besides the interval, before it unless in any order */
 } kvc_extent;
 
@@ -76,6 +78,8 @@ extern const kvc_view_kind kvc_view_chunked;
 extern const kvc_view_kind kvc_view_chunk_start;
 extern const kvc_view_kind kvc_view_count;
 extern const kvc_view_kind kvc_view_trimmed;
+extern const kvc_view_kind kvc_view_unused;
+extern const kvc_view_kind kvc_view_bytes;
 extern const kvc_view_kind kvc_view_seen;
 extern const kvc_view_kind kvc_view_opaque;
 /* What the last append must have returned of a ring. */

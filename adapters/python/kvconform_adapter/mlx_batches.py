@@ -12,21 +12,44 @@ from typing import Any
 
 import mlx.core as mx
 
-from kvconform_adapter.mlx_caches import Array, Cache, contents, load_base, load_caches, restore
+from kvconform_adapter.mlx_caches import Array, Cache, contents, load_base, load_caches, own_numbers, restore
 from kvconform_adapter.mlx_calls import DTYPES, SALTS, Refusal, spread_mask, through_file
+from kvconform_adapter.mlx_states import feed_states
 from kvconform_adapter.mlx_values import Table, TablePool
-from kvconform_adapter.request import Params, RequestError
+from kvconform_adapter.request import TOKENS_MAX, Params, RequestError
 
-SINGLES = {"BatchKVCache": "KVCache", "BatchRotatingKVCache": "RotatingKVCache"}
+SINGLES = {"BatchKVCache": "KVCache", "BatchRotatingKVCache": "RotatingKVCache", "ArraysCache-batch": "ArraysCache"}
 """Each batch, and the single cache that its rows are outside of it."""
-WORDS = ("causal", "window", "step2", "step3")
-PAD = 0.5
-"""What a model computes for padding means nothing: here it is no value of the formula."""
+LIST = "CacheList-batch"
+OWNERS = {"ArraysCache-batch": "ArraysCache", LIST: "CacheList"}
+"""The classes of the batches that have not their class's name."""
+WORDS = ("plain", "causal", "window", "step2", "step3")
+PAD, PAD_TOKEN = 0.5, TOKENS_MAX - 1
+"""What a model computes for padding means nothing: here it is no value of the formula, or a token that no sequence has."""
+
+
+def owner_of(name: str) -> Any:
+    """The class of a batch, None where this version lacks it."""
+    return getattr(load_caches(), OWNERS.get(name, name), None)
 
 
 def available_batches() -> list[str]:
-    """The batches of this version that can be made from single caches and give them back."""
-    return [name for name in SINGLES if hasattr(getattr(load_caches(), name, None), "merge")]
+    """The batches of this version whose rows can leave and join others."""
+    return [name for name in (*SINGLES, LIST) if hasattr(owner_of(name), "extend")]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One cache without others in it."""
+
+    name: str
+    prefix: str
+    tables: tuple[Table, ...]
+
+    @property
+    def states(self) -> bool:
+        """It has states instead of keys and values."""
+        return self.name == "ArraysCache-batch"
 
 
 @dataclass(frozen=True)
@@ -35,32 +58,53 @@ class BatchPlan:
 
     name: str
     params: Params
-    tables: tuple[Table, Table]
+    leaves: tuple[Leaf, ...]
     step: int
     window: int | None
     """What models ask masks for, or None."""
 
+    @property
+    def listed(self) -> bool:
+        """Whether it is a cache of several."""
+        return self.name == LIST
+
+    def parts(self, cache: Cache) -> list[Cache]:
+        """The caches without others in them."""
+        return list(cache.caches) if self.listed else [cache]
+
     def stepped(self, cache: Cache) -> Cache:
         """The cache with the step by which it grows."""
-        if self.step:
-            cache.step = self.step
+        for part in self.parts(cache) if self.step else ():
+            part.step = self.step
         return cache
+
+    def joined(self, caches: list[Cache]) -> Cache:
+        """One cache of these parts."""
+        return self.stepped(owner_of(LIST)(*caches) if self.listed else caches[0])
 
     def batch(self, padding: list[int]) -> Cache:
         """A new batch with so much padding on the left of each row."""
-        owner = getattr(load_caches(), self.name)
-        size = [self.params.capacity] if self.name == "BatchRotatingKVCache" else []
-        return self.stepped(owner(*size, padding))
+        return self.joined([make(owner_of(leaf.name), leaf.name, self.params, padding) for leaf in self.leaves])
 
     def single(self) -> Cache:
         """A new single cache."""
-        owner = getattr(load_caches(), SINGLES[self.name])
-        size = [self.params.capacity] if self.name == "BatchRotatingKVCache" else []
-        return self.stepped(owner(*size))
+        owners = [(leaf.name, getattr(load_caches(), SINGLES[leaf.name])) for leaf in self.leaves]
+        return self.joined([make(owner, name, self.params) for name, owner in owners])
 
     def merged(self, singles: list[Cache]) -> Cache:
         """Single caches as the rows of a batch. From 0.30 on their own `merge` does just this."""
-        return self.stepped(getattr(load_caches(), self.name).merge(singles))
+        return self.stepped(owner_of(self.name).merge(singles))
+
+    @property
+    def merges(self) -> bool:
+        """Whether this version makes such batches of single caches."""
+        return hasattr(owner_of(self.name), "merge")
+
+
+def make(owner: Any, name: str, params: Params, *padding: list[int]) -> Cache:
+    """A new cache, of a batch with its padding."""
+    sizes = {"BatchRotatingKVCache": params.capacity, "ArraysCache-batch": params.states}
+    return owner(*([sizes[name]] if name in sizes else []), *padding)
 
 
 def make_batch_plan(name: str, params: Params, pool: TablePool) -> BatchPlan:
@@ -71,14 +115,36 @@ def make_batch_plan(name: str, params: Params, pool: TablePool) -> BatchPlan:
     for word in words:
         if word not in WORDS:
             raise RequestError(f'{name} has no part "{word[:40]}": it has {", ".join(WORDS)}')
+    kinds = params.layers.split("+") if name == LIST else [name]
+    for kind in kinds:
+        if kind not in SINGLES:
+            raise RequestError(f'{name} has no layer "{kind[:40]}": it has {", ".join(SINGLES)}')
+
     strided = params.layout == "strided"
-    sizes = (("keys", params.key_dim), ("values", params.value_dim))
-    keys, values = (
-        pool.table("heads", SALTS[kind], params.heads, (size,), DTYPES[params.dtype], strided, 0)
-        for kind, size in sizes
-    )
+    dtype = DTYPES[params.dtype]
+
+    def leaf(place: int, kind: str) -> Leaf:
+        if kind == "ArraysCache-batch":
+            shape = (params.key_dim, params.value_dim)
+            salts = [(SALTS["states"] + number) % 7 for number in range(params.states)]
+            tables = [pool.table("state", salt, params.heads, shape, dtype, strided, 0) for salt in salts]
+        else:
+            sizes = (("keys", params.key_dim), ("values", params.value_dim))
+            tables = [pool.table("heads", SALTS[part], params.heads, (size,), dtype, strided, 0) for part, size in sizes]
+        return Leaf(kind, f"layer{place}." if name == LIST else "", tuple(tables))
+
     step = next((int(word[4:]) for word in words if word.startswith("step")), 0)
-    return BatchPlan(name, params, (keys, values), step, params.window if "window" in words else None)
+    leaves = tuple(leaf(place, kind) for place, kind in enumerate(kinds))
+    return BatchPlan(name, params, leaves, step, params.window if "window" in words else None)
+
+
+def feed_row(leaf: Leaf, cache: Cache, start: int, count: int, row: int, rows: int) -> None:
+    """Feeds a single cache what row `row` of `rows` gets."""
+    if leaf.states:
+        feed_states(cache, leaf.tables, mx.arange(start, start + count)[None], mx.array([row]))
+        return
+    keys, values = (table.take(start, count, rows)[row : row + 1] for table in leaf.tables)
+    cache.update_and_fetch(keys, values)
 
 
 class Batch:
@@ -95,24 +161,35 @@ class Batch:
         self.original: Batch | None = None
         self.returned: list[tuple[str, Array]] = []
 
-    def fed(self, start: int, count: int, rows: int) -> list[Array]:
-        """Keys and values of `count` tokens for each of `rows` rows."""
-        return [table.take(start, count, rows) for table in self.plan.tables]
+    def leaves(self) -> list[tuple[Leaf, Cache]]:
+        """The caches without others in them, each with what is known of it."""
+        return list(zip(self.plan.leaves, self.plan.parts(self.cache), strict=True))
 
-    def call(self, given: list[Array]) -> None:
-        """What one layer of a model does with new tokens: ask for a mask, and append."""
-        queries = given[0].shape[2]
-        mask = load_base().create_attention_mask(
-            mx.zeros((self.rows, queries, 1)), self.cache, window_size=self.plan.window
-        )
-        keys, values = self.cache.update_and_fetch(*given)
-        name = "mask" if self.plan.window is None else "window_mask"
-        self.returned = [("returned.keys", keys[...]), ("returned.values", values[...])]
-        self.returned.append((f"returned.{name}", spread_mask(mask, self.rows, queries, keys.shape[2])))
+    def call(self, first: int, last: int, counts: tuple[int, ...] | None = None, left: bool = False) -> None:
+        """What a model does with columns `first` to `last` of its new tokens: ask for masks, and append.
+
+        `counts`: how many tokens each row has, the others pad it; None: all are tokens.
+        """
+        queries = last - first
+        self.returned = []
+        for leaf, cache in self.leaves():
+            if leaf.states:
+                tokens = self.columns(counts, first, last, left)
+                feed_states(cache, leaf.tables, tokens, mx.arange(self.rows))
+                continue
+            given = [self.padded(table, counts, first, last, left) for table in leaf.tables]
+            mask = load_base().create_attention_mask(
+                mx.zeros((self.rows, queries, 1)), cache, window_size=self.plan.window
+            )
+            keys, values = cache.update_and_fetch(*given)
+            name = "mask" if self.plan.window is None else "window_mask"
+            seen = spread_mask(mask, self.rows, queries, keys.shape[2])
+            shown = (("keys", keys[...]), ("values", values[...]), (name, seen))
+            self.returned += [(f"{leaf.prefix}returned.{word}", array) for word, array in shown]
 
     def append(self, count: int) -> None:
         """As many tokens for every row."""
-        self.call(self.fed(self.start, count, self.rows))
+        self.call(0, count)
 
     def append_rows(self, counts: tuple[int, ...]) -> None:
         """For each row its own number of tokens: `PromptProcessingBatch.prompt` of mlx-lm."""
@@ -121,26 +198,37 @@ class Batch:
         if self.plan.params.left and not self.used:
             # The way of the constructor's docstring.
             self.cache = self.plan.batch(padding)
-            self.call([self.padded(table, counts, 0, most, True) for table in self.plan.tables])
+            self.call(0, most, counts, left=True)
             return
         if any(padding):
             self.cache.prepare(lengths=list(counts), right_padding=padding)
         chunk = self.plan.params.chunk or most
         for first in range(0, most, chunk):
-            last = min(first + chunk, most)
-            self.call([self.padded(table, counts, first, last, False) for table in self.plan.tables])
+            self.call(first, min(first + chunk, most), counts)
         if any(padding):
             self.cache.finalize()
 
-    def padded(self, table: Table, counts: tuple[int, ...], first: int, last: int, left: bool) -> Array:
+    def padded(self, table: Table, counts: tuple[int, ...] | None, first: int, last: int, left: bool) -> Array:
         """Columns `first` to `last` of tokens that are padded on the right, or of all on the left."""
         given = table.take(self.start + first, last - first, self.rows)
+        if counts is None:
+            return given
         if left:
             rows = [given[row : row + 1, :, :count] for row, count in enumerate(counts)]
             gaps = [mx.full((1, table.heads, last - count, table.channels), PAD, given.dtype) for count in counts]
             return mx.concatenate([mx.concatenate([a, b], axis=2) for a, b in zip(gaps, rows, strict=True)])
         real = mx.arange(first, last)[None] < mx.array(counts)[:, None]
         return mx.where(real[:, None, :, None], given, mx.array(PAD, given.dtype))
+
+    def columns(self, counts: tuple[int, ...] | None, first: int, last: int, left: bool) -> Array:
+        """The numbers of the tokens in these columns, for each row."""
+        given = mx.broadcast_to(mx.arange(self.start + first, self.start + last)[None], (self.rows, last - first))
+        if counts is None:
+            return given
+        count = mx.array(counts)[:, None]
+        given = given - (last - count) if left else given
+        real = mx.arange(last)[None] >= last - count if left else mx.arange(first, last)[None] < count
+        return mx.where(real, given, PAD_TOKEN)
 
     def select(self, rows: tuple[int, ...]) -> None:
         """Keep these rows."""
@@ -161,13 +249,23 @@ class Batch:
         self.alone = True
 
     def extend(self, counts: tuple[int, ...]) -> None:
-        """Another batch, merged from single caches as the batch generator makes them, is put behind this one."""
-        keys, values = self.fed(self.start, max(counts), len(counts))
+        """Another batch is put behind this one: merged from single caches, as the batch generator makes them.
+
+        Before 0.30 it makes those of recurrent layers with padding on the left.
+        """
+        if not self.plan.merges:
+            other = Batch(self.plan)
+            other.rows, other.start = len(counts), self.start
+            other.cache = self.plan.batch([max(counts) - count for count in counts])
+            other.call(0, max(counts), counts, left=True)
+            self.cache.extend(other.cache)
+            self.rows += len(counts)
+            return
         singles = []
         for row, count in enumerate(counts):
             single = self.plan.single()
-            if count:
-                single.update_and_fetch(keys[row : row + 1, :, :count], values[row : row + 1, :, :count])
+            for leaf, cache in zip(self.plan.leaves, self.plan.parts(single), strict=True) if count else ():
+                feed_row(leaf, cache, self.start, count, row, len(counts))
             singles.append(single)
         self.cache.extend(self.plan.merged(singles))
         self.rows += len(counts)
@@ -175,16 +273,19 @@ class Batch:
     def split(self, argument: tuple[int, ...]) -> None:
         """`PromptProcessingBatch.split`, an append to the new part, and `GenerationBatch.extend`."""
         count, rows = argument[0], argument[1:]
-        other = copy.deepcopy(self.cache)
+        other = copy.copy(self)
+        other.cache = copy.deepcopy(self.cache)
         self.cache.filter([row for row in range(self.rows) if row not in rows])
-        other.filter(list(rows))
+        other.cache.filter(list(rows))
+        other.rows = len(rows)
         if count:
-            other.update_and_fetch(*self.fed(self.start, count, len(rows)))
-        self.cache.extend(other)
+            other.call(0, count)
+        self.cache.extend(other.cache)
 
     def trim(self, number: int) -> None:
         """Through the function for lists, which asks first. Raises Refusal when fewer were removed than could be."""
-        held = max((int(offset) for offset in self.positions()), default=0)
+        held = max((int(place) for places in self.positions() for place in places), default=0)
+        held = self.start if all(leaf.states for leaf in self.plan.leaves) else held
         done = int(load_caches().trim_prompt_cache([self.cache], number))
         if done < min(number, held):
             raise Refusal(f"it removed {done} of {min(number, held)} tokens")
@@ -218,30 +319,49 @@ class Batch:
         """Whether it says that it can be trimmed."""
         return bool(load_caches().can_trim_prompt_cache([self.cache]))
 
-    def positions(self) -> list[int]:
-        """Where the next token of each row stands."""
-        offset = self.cache.offset
-        return [int(offset)] if self.alone else [int(number) for number in offset.tolist()]
+    def positions(self) -> list[list[int]]:
+        """Where the next token of each row stands, for each cache; no numbers for one of states."""
+        found = []
+        for leaf, cache in self.leaves():
+            if leaf.states:
+                found.append([])
+            else:
+                found.append([int(cache.offset)] if self.alone else [int(number) for number in cache.offset.tolist()])
+        return found
 
     def stored(self) -> list[tuple[str, Array]]:
         """What it holds, by name."""
-        if self.alone:
-            held = contents(self.cache)
-        elif self.cache.keys is None:
-            held = None
-        else:
-            read = getattr(self.cache, "keys_and_values", None)
-            held = read() if read is not None else self.cache.state[:2]
-        return [] if held is None else [("keys", held[0][...]), ("values", held[1][...])]
+        found: list[tuple[str, Array]] = []
+        for leaf, cache in self.leaves():
+            if leaf.states:
+                states = enumerate(cache.cache)
+                found += [(f"{leaf.prefix}states.{place}", held[...]) for place, held in states if held is not None]
+                continue
+            if self.alone:
+                held = contents(cache)
+            elif cache.keys is None:
+                held = None
+            else:
+                read = getattr(cache, "keys_and_values", None)
+                held = read() if read is not None else cache.state[:2]
+            if held is not None:
+                found += [(f"{leaf.prefix}keys", held[0][...]), (f"{leaf.prefix}values", held[1][...])]
+        return found
 
-    def numbers(self) -> list[tuple[str, Array]]:
-        """What it says of its rows."""
-        if self.alone:
-            return []
-        found = [("rows.position", self.cache.offset.astype(mx.int64))]
-        if self.plan.name == "BatchKVCache":
-            # Of a ring no text says what it counts.
-            found.append(("rows.padding", self.cache.left_padding.astype(mx.int64)))
+    def numbers(self) -> list[tuple[str, Array | int]]:
+        """What it says of its rows and of itself."""
+        found: list[tuple[str, Array | int]] = []
+        for leaf, cache in self.leaves():
+            if leaf.states or self.alone:
+                continue
+            found.append((f"{leaf.prefix}rows.position", cache.offset.astype(mx.int64)))
+            if leaf.name == "BatchKVCache":
+                # Of a ring no text says what it counts.
+                found.append((f"{leaf.prefix}rows.padding", cache.left_padding.astype(mx.int64)))
+        said = own_numbers(self.cache, self.plan.parts(self.cache))
+        for leaf in self.plan.leaves:
+            listed = "list_" if self.plan.listed else ""
+            found += [(f"{leaf.prefix}{listed}{word}", number) for word, number in said]
         return found
 
 

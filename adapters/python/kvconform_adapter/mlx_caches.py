@@ -66,7 +66,7 @@ class Variant:
     `size`: "" or what its constructor calls its length. `keep`: whether it may keep the first tokens. `group`: 0, or
     the elements that a quantised cache, or what the cache is turned into, has one scale for. `quantises`: from the
     start. `masks`: whether models ask it for masks. `states`: it has states instead of keys and values. `slots`:
-    "" or what its constructor calls their number. `counts`: whether it says how many tokens there are.
+    "" or what its constructor calls their number.
     """
 
     name: str
@@ -78,7 +78,6 @@ class Variant:
     masks: bool = True
     states: bool = False
     slots: str = ""
-    counts: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -90,13 +89,13 @@ class Variant:
 VARIANTS = {
     variant.name: variant
     for variant in (
-        Variant("KVCache", "KVCache", counts=True),
+        Variant("KVCache", "KVCache"),
         Variant("KVCache-quantized", "KVCache", group=64),
         Variant("ConcatenateKVCache", "ConcatenateKVCache"),
         Variant("QuantizedKVCache", "QuantizedKVCache", group=64, quantises=True),
         Variant("QuantizedKVCache-group32", "QuantizedKVCache", group=32, quantises=True),
         Variant("QuantizedKVCache-group128", "QuantizedKVCache", group=128, quantises=True),
-        Variant("RotatingKVCache", "RotatingKVCache", size="max_size", keep=True, counts=True),
+        Variant("RotatingKVCache", "RotatingKVCache", size="max_size", keep=True),
         Variant("ChunkedKVCache", "ChunkedKVCache", size="chunk_size", masks=False),
         Variant("ArraysCache", "ArraysCache", masks=False, states=True, slots="size"),
         Variant("MambaCache", "MambaCache", masks=False, states=True),
@@ -234,6 +233,35 @@ def contents(cache: Cache) -> tuple[Any, Any] | None:
 def count(cache: Cache) -> int:
     """How many tokens the cache says that it holds: `size`, before 0.30 its length."""
     return int(cache.size()) if hasattr(cache, "size") else len(cache)
+
+
+@lru_cache(maxsize=64)
+def numbers_of(owner: type) -> tuple[bool, bool, bool]:
+    """Whether a class itself, not only the one that all derive from, says its size, whether it is unused, its bytes."""
+    base = load_caches()._BaseCache  # noqa: SLF001
+    size = "size" if hasattr(owner, "size") else "__len__"
+    size_said, unused, bytes_said = (
+        hasattr(owner, name) and getattr(owner, name) is not getattr(base, name, None)
+        for name in (size, "empty", "nbytes")
+    )
+    return size_said, unused, bytes_said
+
+
+def own_numbers(cache: Cache, parts: list[Cache]) -> list[tuple[str, int]]:
+    """What a cache of these parts says of itself, as far as this version can say it.
+
+    Docstring of `_BaseCache.size`: "Not every cache is required to implement this". So that of a cache of several is
+    read where all that have an offset implement it.
+    """
+    size, unused, taken = numbers_of(type(cache))
+    found = []
+    if size and all(numbers_of(type(part))[0] for part in parts if hasattr(part, "offset")):
+        found.append(("size", count(cache)))
+    if unused:
+        found.append(("unused", int(cache.empty())))
+    if taken:
+        found.append(("bytes", int(cache.nbytes)))
+    return found
 
 
 def held_tokens(cache: Cache) -> int:

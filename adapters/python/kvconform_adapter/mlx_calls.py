@@ -29,6 +29,8 @@ from kvconform_adapter.mlx_caches import (
     load_base,
     load_caches,
     maker,
+    numbers_of,
+    own_numbers,
     plain,
     restore,
     settings_of,
@@ -303,9 +305,31 @@ def stored(cache: Cache, leaf: Leaf) -> list[tuple[str, Shown]]:
     found: list[tuple[str, Shown]] = list(zip(("keys", "values"), arrays, strict=True))
     if leaf.variant.name == "ChunkedKVCache":
         found.append(("start_position", int(cache.start_position)))
-    if leaf.variant.counts and hasattr(cache, "to_quantized"):
-        found.append(("size", count(cache)))
     return found
+
+
+def numbers(session: Session, leaf: Leaf) -> list[tuple[str, Shown]]:
+    """What a cache says of itself. How much memory it takes nobody asks of a single one that was never fed."""
+    cache = session.layers[leaf.place]
+    size, unused, taken = numbers_of(type(cache))
+    found: list[tuple[str, Shown]] = []
+    if size:
+        found.append(("size", count(cache)))
+    if unused:
+        found.append(("unused", int(cache.empty())))
+    if taken and session.appends:
+        found.append(("bytes", int(cache.nbytes)))
+    return found
+
+
+def list_numbers(plan: Plan, session: Session, asked: bool) -> list[tuple[str, Shown]]:
+    """What a cache of several says of itself; of a list, where it is `asked`, what LRUPromptCache adds up."""
+    if plan.listed:
+        sums = asked and all(numbers_of(type(cache))[2] for cache in session.layers)
+        return [("list_bytes", sum(int(cache.nbytes) for cache in session.target))] if sums else []
+    if len(plan.leaves) < 2:
+        return []
+    return [(f"list_{name}", number) for name, number in own_numbers(session.target, session.layers)]
 
 
 # Masks

@@ -53,6 +53,17 @@ class Table(Descriptions):
         return index
 
 
+def read_all(arrays: list[Any]) -> list[bytes]:
+    """What a sequence showed, computed together."""
+    import mlx.core as mx  # noqa: PLC0415
+
+    mx.eval([array for array in arrays if not isinstance(array, int)])
+    return [
+        array.to_bytes(8, "little", signed=True) if isinstance(array, int) else bytes(memoryview(array))
+        for array in arrays
+    ]
+
+
 class Runner:
     """Runs sequences of one plan into one reply."""
 
@@ -66,19 +77,13 @@ class Runner:
 
     def sequence(self, ops: list[Op], numbers: list[int] | None) -> str:
         """All steps of one sequence, as JSON."""
-        import mlx.core as mx  # noqa: PLC0415
-
         session = self.plan.open()
         self.arrays = []
         steps = [
             self.append(session, argument, numbers) if name == "append" else self.other(session, name, argument)
             for name, argument in ops
         ]
-        mx.eval([array for array in self.arrays if not isinstance(array, int)])
-        self.reply.raw += [
-            array.to_bytes(8, "little", signed=True) if isinstance(array, int) else bytes(memoryview(array))
-            for array in self.arrays
-        ]
+        self.reply.raw += read_all(self.arrays)
         return f"[{','.join(steps)}]"
 
     def append(self, session: Session, count: Any, numbers: list[int] | None) -> str:
@@ -163,18 +168,22 @@ class Runner:
         self, session: Session, masks: str, claim: str, returned: list[tuple[str, Any]], error_index: int
     ) -> str:
         """One step, as JSON; its raw bytes are read at the end of the sequence."""
-        from kvconform_adapter.mlx_calls import stored  # noqa: PLC0415
+        from kvconform_adapter.mlx_calls import list_numbers, numbers, stored  # noqa: PLC0415
 
         held: list[tuple[str, Any]] = []
         lengths = []
-        for leaf, cache in zip(self.plan.leaves, session.layers, strict=True):
-            lengths.append("null" if leaf.variant.states else str(int(cache.offset)))
-            try:
+        try:
+            for leaf, cache in zip(self.plan.leaves, session.layers, strict=True):
+                lengths.append("null" if leaf.variant.states else str(int(cache.offset)))
                 held += [(leaf.prefix + name, array) for name, array in stored(cache, leaf)]
-            except MemoryError:
-                raise
-            except Exception as error:
-                error_index = self.reply.error(error, "reading it") if error_index < 0 else error_index
+                held += [(leaf.prefix + name, number) for name, number in numbers(session, leaf)]
+            for name, number in list_numbers(self.plan, session, masks != "" or claim != "null"):
+                held += [(leaf.prefix + name, number) for leaf in self.plan.leaves]
+        except MemoryError:
+            raise
+        except Exception as error:
+            error_index = self.reply.error(error, "reading it") if error_index < 0 else error_index
+            lengths += ["null"] * (len(self.plan.leaves) - len(lengths))
         if session.trimmed is not None:
             held += [(f"{leaf.prefix}trimmed", session.trimmed) for leaf in self.plan.leaves if not leaf.variant.states]
         held += returned
@@ -216,8 +225,6 @@ class BatchRunner:
 
     def sequence(self, ops: list[Op], numbers: list[int] | None) -> str:
         """All steps of one sequence, as JSON."""
-        import mlx.core as mx  # noqa: PLC0415
-
         from kvconform_adapter.mlx_batches import Batch, tokens_of  # noqa: PLC0415
 
         if numbers is not None:
@@ -229,8 +236,7 @@ class BatchRunner:
             steps.append(self.step(batch, name, argument))
             batch.start += tokens_of(name, argument)
             batch.used = batch.used or tokens_of(name, argument) > 0
-        mx.eval(self.arrays)
-        self.reply.raw += [bytes(memoryview(array)) for array in self.arrays]
+        self.reply.raw += read_all(self.arrays)
         return f"[{','.join(steps)}]"
 
     def step(self, batch: Batch, name: str, argument: Any) -> str:
@@ -248,7 +254,7 @@ class BatchRunner:
             error = self.reply.error(raised)
             batch.returned = []
         try:
-            held = [*batch.stored(), *batch.numbers(), *batch.returned]
+            held: list[tuple[str, Any]] = [*batch.stored(), *batch.numbers(), *batch.returned]
             if batch.original is not None:
                 held += [(f"original.{word}", array) for word, array in batch.original.stored()]
         except MemoryError:
@@ -256,9 +262,13 @@ class BatchRunner:
         except Exception as raised:
             error = self.reply.error(raised, "reading it") if error < 0 else error
             held = []
-        length = str(batch.positions()[0]) if batch.alone else "null"
-        masks = "null" if name == "append" else ""
-        entries = ",".join(self.reply.table.show(word, array) for word, array in held)
+        places = batch.positions() if batch.alone else [[] for _ in batch.plan.leaves]
+        length = ",".join(str(place[0]) if place else "null" for place in places)
+        masks = ",".join(["null"] * len(places)) if name == "append" else ""
+        table = self.reply.table
+        entries = ",".join(
+            table.show_number(word) if isinstance(array, int) else table.show(word, array) for word, array in held
+        )
         self.arrays += [array for _, array in held]
         return f"[{int(error >= 0)},[{length}],[{masks}],[],{claim},[{entries}],{error}]"
 
@@ -280,7 +290,7 @@ class MlxSubject(LoadedSubject["Plan | BatchPlan", Table]):
         import mlx.core as mx  # noqa: PLC0415
 
         mx.set_default_device(mx.cpu)
-        from kvconform_adapter.mlx_batches import available_batches  # noqa: PLC0415
+        from kvconform_adapter.mlx_batches import OWNERS, available_batches  # noqa: PLC0415
         from kvconform_adapter.mlx_caches import VARIANTS, available_variants, class_locations  # noqa: PLC0415
         from kvconform_adapter.mlx_calls import LISTS  # noqa: PLC0415
         from kvconform_adapter.mlx_values import TablePool  # noqa: PLC0415
@@ -290,6 +300,7 @@ class MlxSubject(LoadedSubject["Plan | BatchPlan", Table]):
         self.batches = available_batches()
         self.variants = [*available_variants(), *LISTS, *self.batches]
         owners = {name: VARIANTS[name].owner if name in VARIANTS else LISTS.get(name, name) for name in self.variants}
+        owners |= OWNERS
         self.locations = class_locations(owners)
 
     def libraries(self) -> dict[str, str]:
