@@ -420,6 +420,27 @@ static kvc_deviation check_early_buffer(const kvc_model *model, int slot, const 
 }
 
 /*
+ * The memory that it says it takes: less than what it must hold takes. Where that itself is wrong, so is its size, and nothing more
+ * is said.
+ */
+static void check_bytes(kvc_judge *judge, kvc_failure *failure, int *found)
+{
+    const kvc_model *model = &judge->model;
+
+    for (int at = 0; *found == 0 && at < model->plan->slots; at++) {
+        const kvc_slot *slot = &model->plan->slot[at];
+        kvc_extent extent = {.kind = KVC_CELL_UNKNOWN, .width = -1};
+        kvc_deviation deviation;
+        if (slot->view->rule != KVC_RULE_BYTES || judge->seen[at].tensor[STORED] == NULL)
+            continue;
+        slot->kind->stored(model, at, &extent);
+        deviation = kvc_check_tensor(judge->expected, model, at, &extent, judge->seen[at].tensor[STORED]);
+        if (deviation != KVC_AS_EXPECTED)
+            kvc_failure_note(failure, found, slot->view->law, KVC_PLACE_STORED, at, slot->layer, deviation);
+    }
+}
+
+/*
  * Rows with lengths of their own: what is stored of each. The length that a batch reports counts what pads it; that of one row
  * which was taken out of it does not.
  */
@@ -436,7 +457,9 @@ static void check_rows_state(kvc_judge *judge, const kvc_observation *observatio
     }
     for (int at = 0; at < model->plan->slots; at++) {
         const kvc_slot *slot = &model->plan->slot[at];
-        kvc_deviation deviation = kvc_rows_check_stored(judge->expected->encoder, model, at, judge->seen[at].tensor[STORED], &row);
+        kvc_deviation deviation = slot->view->rule == KVC_RULE_BYTES
+                                      ? KVC_AS_EXPECTED
+                                      : kvc_rows_check_stored(judge->expected->encoder, model, at, judge->seen[at].tensor[STORED], &row);
         if (deviation != KVC_AS_EXPECTED)
             kvc_failure_note(failure, found, slot->view->law, KVC_PLACE_STORED, at, slot->layer, deviation);
         else if (slot->view->law == KVC_KEYS &&
@@ -495,6 +518,7 @@ static void check_state(kvc_judge *judge, const kvc_observation *observation, co
 
     if (plan->own_rows) {
         check_rows_state(judge, observation, failure, found);
+        check_bytes(judge, failure, found);
         return;
     }
     for (int layer = 0; layer < plan->layers; layer++) {
@@ -509,7 +533,8 @@ static void check_state(kvc_judge *judge, const kvc_observation *observation, co
     for (int at = 0; at < plan->slots; at++) {
         kvc_extent extent = {.kind = KVC_CELL_TOKEN, .width = -1};
         kvc_deviation deviation;
-        if (model->slot[at].unjudged || (refused != NULL && kvc_model_fed_before(model, at, refused)))
+        if (model->slot[at].unjudged || plan->slot[at].view->rule == KVC_RULE_BYTES ||
+            (refused != NULL && kvc_model_fed_before(model, at, refused)))
             continue;
         plan->slot[at].kind->stored(model, at, &extent);
         deviation = kvc_check_tensor(judge->expected, model, at, &extent, judge->seen[at].tensor[STORED]);
@@ -518,6 +543,8 @@ static void check_state(kvc_judge *judge, const kvc_observation *observation, co
         if (deviation != KVC_AS_EXPECTED)
             kvc_failure_note(failure, found, plan->slot[at].view->law, KVC_PLACE_STORED, at, plan->slot[at].layer, deviation);
     }
+    if (refused == NULL)
+        check_bytes(judge, failure, found);
 }
 
 static int same_shape(int32_t dims, const int64_t *a, const int64_t *b)

@@ -51,7 +51,7 @@ static void stored_unused(const kvc_model *model, int slot, kvc_extent *extent)
 /* Cells that a tensor must hold, of all rows. */
 static int64_t cells_of(const kvc_model *model, int slot)
 {
-    kvc_extent extent = {.kind = KVC_CELL_UNKNOWN, .width = -1};
+    kvc_extent extent = {.kind = KVC_CELL_TOKEN, .width = -1};
     int64_t cells = 0;
 
     if (!model->plan->own_rows) {

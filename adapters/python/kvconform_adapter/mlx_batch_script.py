@@ -1,7 +1,7 @@
 """Writes a case of a batch as a program that needs only mlx-lm and mlx.
 
 The program keeps its own list of what each row must hold, and compares after the last op. All channels and heads of
-token t that went into row r are the number t + 1 + ROW * r; padding is -1.
+token t that went into row r are the number t + 1 + ROW * r; padding is -1. A state is one number that such numbers make.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kvconform_adapter.mlx_batches import SINGLES, tokens_of
+from kvconform_adapter.mlx_batches import LIST, OWNERS, SINGLES, owner_of, tokens_of
+from kvconform_adapter.mlx_caches import load_caches
 from kvconform_adapter.mlx_script_parts import PREAMBLE
 from kvconform_adapter.request import ScriptRequest
 from kvconform_adapter.script_text import COMPARE, paragraph, why, words
@@ -32,17 +33,63 @@ def read(array):
     return [[int(cell[0]) if len(set(cell)) == 1 else None for cell in row] for row in cells]
 
 
-def call(cells):
-    """What one layer of a model does with new tokens: ask for a mask, and append."""
-    mask = create_attention_mask(mx.zeros((len(cells), len(cells[0]), 1)), cache)
-    keys, values = cache.update_and_fetch(*arrays(cells))
-    shape = (len(cells), len(cells[0]), keys.shape[2])
-    if mask is None or isinstance(mask, str):
-        # The only word is "causal", aligned at the newest token.
-        newest = mx.arange(shape[2] - shape[1], shape[2])[:, None]
-        mask = mx.arange(shape[2]) <= newest if mask else mx.ones(shape[1:], dtype=mx.bool_)
-    mask = mask[:, 0] if mask.ndim == 4 else mask
-    last.update(keys=read(keys), values=read(values), mask=mx.broadcast_to(mask, shape).tolist(), cells=cells)
+def parts(whole):
+    """The caches without others in them."""
+    return list(whole.caches) if hasattr(whole, "caches") else [whole]
+
+
+def call(whole, cells):
+    """What a model does with new tokens: ask for masks, and append."""
+    for place, part in enumerate(parts(whole)):
+        if PARTS[place] == "states":
+            feed_states(part, cells)
+            continue
+        mask = create_attention_mask(mx.zeros((len(cells), len(cells[0]), 1)), part)
+        keys, values = part.update_and_fetch(*arrays(cells))
+        shape = (len(cells), len(cells[0]), keys.shape[2])
+        if mask is None or isinstance(mask, str):
+            # The only word is "causal", aligned at the newest token.
+            newest = mx.arange(shape[2] - shape[1], shape[2])[:, None]
+            mask = mx.arange(shape[2]) <= newest if mask else mx.ones(shape[1:], dtype=mx.bool_)
+        mask = mask[:, 0] if mask.ndim == 4 else mask
+        seen = mx.broadcast_to(mask, shape).tolist()
+        last[place] = {"keys": read(keys), "values": read(values), "mask": seen, "cells": cells}
+'''
+
+STATES = '''\
+def folded(state, numbers):
+    """The state after more tokens; 0 is none."""
+    for number in numbers:
+        state = (7 * state + number) % 251 + 1
+    return state
+
+
+def states_of(part):
+    """The states of a part, each a number for each row; None where its elements differ."""
+    found = [None if held is None else held.flatten(1).astype(mx.float32).tolist() for held in part.cache]
+    return [held and [int(row[0]) if len(set(row)) == 1 else None for row in held] for held in found]
+
+
+def feed_states(part, cells):
+    """What a recurrent layer does: go on from the states with the tokens that count, by the mask and by `lengths`."""
+    mask = create_ssm_mask(mx.zeros((len(cells), len(cells[0]), 1)), part)
+    counts = mx.broadcast_to(True if mask is None else mask, (len(cells), len(cells[0]))).tolist()
+    lengths = getattr(part, "lengths", None)
+    ends = [len(cells[0])] * len(cells) if lengths is None else lengths.tolist()
+    for place, before in enumerate(states_of(part)):
+        made = []
+        for row, state in enumerate(before or [0] * len(cells)):
+            # What a convolution keeps, here the first state, is looked up by the lengths.
+            fed = [
+                cell
+                for at, (cell, real) in enumerate(zip(cells[row], counts[row]))
+                if real and (place or at < ends[row])
+            ]
+            made.append(folded(state, fed))
+        shape = (len(cells), HEADS, *SIZES)
+        part[place] = mx.contiguous(mx.broadcast_to(mx.array(made, dtype=DTYPE)[:, None, None, None], shape))
+    if hasattr(part, "advance"):
+        part.advance(len(cells[0]))
 '''
 
 OPS = {
@@ -50,7 +97,7 @@ OPS = {
 def append(first, count):
     """As many tokens for every row."""
     cells = tokens(first, count, len(rows))
-    call(cells)
+    call(cache, cells)
     for row, new in zip(rows, cells):
         row += new
 ''',
@@ -62,14 +109,16 @@ def append_rows(first, counts):
     if LEFT and not any(rows):
         global cache
         cache = batch([most - count for count in counts])
-        call([[-1] * (most - len(row)) + row for row in new])
+        call(cache, [[-1] * (most - len(row)) + row for row in new])
+        if hasattr(cache, "finalize"):
+            cache.finalize()
     else:
         padding = [most - count for count in counts]
         if any(padding):
             cache.prepare(lengths=counts, right_padding=padding)
         for at in range(0, most, CHUNK or most):
             end = min(at + (CHUNK or most), most)
-            call([(row + [-1] * (most - len(row)))[at:end] for row in new])
+            call(cache, [(row + [-1] * (most - len(row)))[at:end] for row in new])
         if any(padding):
             cache.finalize()
     for row, fed in zip(rows, new):
@@ -100,11 +149,17 @@ def extract(row):
 def extend(first, counts):
     """Another batch, merged from single caches, is put behind this one."""
     new = [row[:count] for row, count in zip(tokens(first, max(counts), len(counts)), counts)]
-    singles = [single() for _ in counts]
-    for one, row in zip(singles, new):
-        if row:
-            one.update_and_fetch(*arrays([row]))
-    cache.extend(BATCH.merge(singles))
+    if hasattr(type(cache), "merge"):
+        singles = [single() for _ in counts]
+        for one, row in zip(singles, new):
+            if row:
+                call(one, [row])
+        other = type(cache).merge(singles)
+    else:
+        other = batch([max(counts) - len(row) for row in new])
+        call(other, [[-1] * (max(counts) - len(row)) + row for row in new])
+    last.clear()
+    cache.extend(other)
     rows.extend(new)
 ''',
     "split": '''\
@@ -116,7 +171,8 @@ def split(first, count, going):
     other.filter(going)
     new = tokens(first, count, len(going))
     if count:
-        other.update_and_fetch(*arrays(new))
+        call(other, new)
+        last.clear()
     cache.extend(other)
     rows[:] = [rows[row] for row in staying] + [rows[row] + fed for row, fed in zip(going, new)]
 ''',
@@ -143,7 +199,7 @@ def save():
     with tempfile.TemporaryDirectory() as folder:
         save_prompt_cache(f"{folder}/cache.safetensors", [cache])
         cache = load_prompt_cache(f"{folder}/cache.safetensors")[0]
-        mx.eval([held for held in vars(cache).values() if isinstance(held, mx.array)])
+        mx.eval([part.state for part in parts(cache)])  # mlx reads the file only now
 ''',
     "state": '''\
 def restore():
@@ -155,46 +211,75 @@ def restore():
 }
 
 CHECK = '''\
-def needed(row, more=0):
-    """What must be there of a row, for `more` tokens that see it."""
-    return row[max(0, len(row) - more - (WINDOW - 1)) :] if WINDOW else row
+def needed(row, window):
+    """What must be there of a row."""
+    return row[max(0, len(row) - (window - 1)) :] if window else row
 
 
-def holds(cells, wanted):
-    """What of the wanted tokens stands where it must: at the end, or anywhere in a ring."""
-    return [number for number in wanted if number in cells] if WINDOW else cells[len(cells) - len(wanted) :]
+def check_keys(place, part):
+    """Compare the keys and values of a part, its positions, and what its last mask showed."""
+    window, name = PARTS[place], NAMES[place]
+    if part.keys is not None:
+        read_out = getattr(part, "keys_and_values", None)
+        if read_out is not None:
+            stored = read_out()
+        else:
+            stored = [held[..., : part.offset, :] for held in (part.keys, part.values)] if alone else part.state[:2]
+        compare(f"{name}dtype", [DTYPE, DTYPE], [held.dtype for held in stored])
+        for what, held in zip(("keys", "values"), map(read, stored)):
+            for at, row in enumerate(rows):
+                wanted = needed(row, window)
+                # At the end, or anywhere in a ring.
+                held_at = [cell for cell in wanted if cell in held[at]] if window else held[at][len(held[at]) - len(wanted) :]
+                compare(f"{name}{what} of row {at}", wanted, held_at)
+                if alone:
+                    other = [cell for cell in held[at] if cell not in row]
+                    compare(f"{name}{what} that are no tokens of the row", [], other)
+    offset = part.offset if alone else part.offset.tolist()
+    compare(f"{name}position of the next token", len(rows[0]) if alone else [len(row) for row in rows], offset)
+    if not alone and not window and part.keys is not None:
+        width = stored[0].shape[2]
+        compare(f"{name}left_padding", [width - len(row) for row in rows], part.left_padding.tolist())
+    if place not in last:
+        return
+    call_of = last[place]
+    for at, row in enumerate(rows):
+        new = [cell for cell in call_of["cells"][at] if cell != -1]
+        for query, cell in enumerate(call_of["cells"][at]):
+            if cell == -1:
+                continue
+            seen = [number for number, sees in zip(call_of["keys"][at], call_of["mask"][at][query]) if sees]
+            before = row[: len(row) - len(new) + new.index(cell) + 1]
+            wanted = before[-window:] if window else before
+            order = str if None in seen else None
+            compare(f"what token {cell} of row {at} sees {name}", sorted(wanted), sorted(seen, key=order))
+'''
+
+CHECK_STATES = '''\
+def check_states(place, part):
+    """Compare the states of a part; no state is the same as one of zeros."""
+    for at, held in enumerate(states_of(part)):
+        expected = [folded(0, row) for row in rows]
+        compare(f"{NAMES[place]}state {at}", expected, held or [0] * len(rows))
+'''
+
+CHECK_ALL = '''\
+def said(name):
+    """A number that the cache says of itself."""
+    found = getattr(cache, name)
+    return int(found() if callable(found) else found)
 
 
 def check():
     """Compare what the cache holds with what it must hold."""
-    if cache.keys is not None:
-        read_out = getattr(cache, "keys_and_values", None)
-        if read_out is not None:
-            stored = read_out()
+    for place, part in enumerate(parts(cache)):
+        if PARTS[place] == "states":
+            check_states(place, part)
         else:
-            stored = [held[..., : cache.offset, :] for held in (cache.keys, cache.values)] if alone else cache.state[:2]
-        compare("dtype", [DTYPE, DTYPE], [held.dtype for held in stored])
-        for name, held in zip(("keys", "values"), map(read, stored)):
-            for at, row in enumerate(rows):
-                wanted = needed(row)
-                compare(f"{name} of row {at}", wanted, holds(held[at], wanted))
-                if alone:
-                    compare(f"{name} that are no tokens of the row", [], [cell for cell in held[at] if cell not in row])
-    offset = cache.offset if alone else cache.offset.tolist()
-    compare("position of the next token", len(rows[0]) if alone else [len(row) for row in rows], offset)
-    if not alone and not WINDOW and cache.keys is not None:
-        width = stored[0].shape[2]
-        compare("left_padding", [width - len(row) for row in rows], cache.left_padding.tolist())
-    for at, row in enumerate(rows if last else []):
-        new = [cell for cell in last["cells"][at] if cell != -1]
-        for query, cell in enumerate(last["cells"][at]):
-            if cell == -1:
-                continue
-            seen = [number for number, sees in zip(last["keys"][at], last["mask"][at][query]) if sees]
-            before = row[: len(row) - len(new) + new.index(cell) + 1]
-            wanted = before[-WINDOW:] if WINDOW else before
-            order = str if None in seen else None
-            compare(f"what token {cell} of row {at} sees", sorted(wanted), sorted(seen, key=order))
+            check_keys(place, part)
+    for name, (expected, more) in SAYS.items():
+        saw = said(name)
+        compare(f"{name}{' is at least' if more else ''}", expected, expected if more and saw >= expected else saw)
 '''
 
 ATTEMPT = '''\
@@ -211,10 +296,40 @@ def attempt(what, op):
 '''
 
 
-def constructor(variant: str, request: ScriptRequest, argument: str) -> str:
-    """How a cache is made."""
-    size = f"{request.params.capacity}" if "Rotating" in variant else ""
-    return f"{variant}({', '.join(part for part in (size, argument) if part)})"
+def kinds_of(request: ScriptRequest) -> list[str]:
+    """The caches that the batch is made of."""
+    return request.params.layers.split("+") if request.variant == LIST else [request.variant]
+
+
+def class_of(kind: str) -> str:
+    """The class of a batch."""
+    return OWNERS.get(kind, kind)
+
+
+def constructor(names: list[str], request: ScriptRequest, padding: str) -> str:
+    """How a cache of these classes is made."""
+    made = []
+    for name in names:
+        sizes = {"RotatingKVCache": request.params.capacity, "BatchRotatingKVCache": request.params.capacity}
+        size = str({**sizes, "ArraysCache": request.params.states}.get(name, ""))
+        # Before 0.31 states that no prompt is padded for have no padding.
+        padded = padding if name != "ArraysCache" or hasattr(load_caches().ArraysCache, "batch_size") else ""
+        padded = padding if padding == "padding" else padded
+        made.append(f"{name}({', '.join(part for part in (size, padded) if part)})")
+    return f"CacheList({', '.join(made)})" if request.variant == LIST else made[0]
+
+
+def says(request: ScriptRequest) -> dict[str, tuple[int, bool]]:
+    """What the cache must say of itself, and whether more is right too."""
+    tensors = request.expected.get("tensors", {})
+    alone = bool(request.expected.get("length"))
+    methods = {"size": "size" if hasattr(owner_of(request.variant), "size") else "__len__", "unused": "empty", "bytes": "nbytes"}
+    found = {}
+    for name, rows in tensors.items():
+        word = name.rpartition(".")[2].removeprefix("list_")
+        if word in methods and isinstance(rows, list) and rows and rows[0] and type(rows[0][0]) is int:
+            found[methods[word]] = (rows[0][0], word == "bytes" or (word == "size" and not alone))
+    return found
 
 
 def spell(name: str, argument: Any, start: int) -> str:
@@ -234,31 +349,37 @@ def write_batch_script(request: ScriptRequest, version: str) -> str:
     """The program for one case of a batch: exits 1 when the fault shows, 0 when it does not."""
     params, ops = request.params, request.ops[: request.step + 1]
     kinds = {name for name, _ in ops}
-    window = params.capacity if "Rotating" in request.variant else 0
-    step = next((word[4:] for word in params.parts.split("+") if word.startswith("step")), "")
-    names = {request.variant}
-    names |= {SINGLES[request.variant]} if "extend" in kinds or step else set()
+    parts = kinds_of(request)
+    owners, singles = [class_of(part) for part in parts], [SINGLES[part] for part in parts]
+    step = next((int(word[4:]) for word in params.parts.split("+") if word.startswith("step")), 0)
+    has_states = "ArraysCache-batch" in parts
+    merges = hasattr(owner_of(request.variant), "merge")
+    names = {class_of(request.variant), *owners}
+    names |= set(singles) if ("extend" in kinds and merges) or step else set()
     names |= {"trim_prompt_cache"} if "trim" in kinds else set()
     names |= {"load_prompt_cache", "save_prompt_cache"} if "save" in kinds else set()
     standard = [*(["copy"] if kinds & {"copy", "split"} else []), "sys", *(["tempfile"] if "save" in kinds else [])]
     tokens = sum(tokens_of(name, argument) for name, argument in ops)
+    windows = ["states" if part == "ArraysCache-batch" else params.capacity if "Rotating" in part else 0 for part in parts]
+    prefixes = [f"layer {place}: " if request.variant == LIST else "" for place in range(len(parts))]
     sizes = [
         f"ROW = {tokens + 1}  # token t that went into row r is the number t + 1 + ROW * r; padding is -1",
         f"HEADS, SIZES = {params.heads}, ({params.key_dim}, {params.value_dim})",
-        f"WINDOW = {window}  # tokens that the newest may see, itself included; 0: all",
+        f"PARTS, NAMES = {windows}, {prefixes}  # tokens that the newest may see, itself included; 0: all",
+        f"SAYS = {says(request)}  # of itself, and whether more is right too",
     ]
     if "append_rows" in kinds:
         sizes.append(
             f"CHUNK, LEFT = {params.chunk}, {bool(params.left)}  # tokens of one call, 0: all; padding on the left"
         )
-    made = [f"{owner}.step = {step}" for owner in (request.variant, SINGLES[request.variant]) if step]
-    if "append_rows" in kinds and params.left:
-        made.append(f"batch = lambda padding: {constructor(request.variant, request, 'padding')}")
-    if "extend" in kinds:
-        made.append(f"single = lambda: {constructor(SINGLES[request.variant], request, '')}")
-    if kinds & {"merge", "extend"}:
-        made.append(f"BATCH = {request.variant}")
-    made.append(f"cache = {constructor(request.variant, request, str([0] * params.batch))}")
+    made = [f"{owner}.step = {step}" for owner in sorted({*owners, *singles} - {"ArraysCache"}) if step]
+    if ("append_rows" in kinds and params.left) or ("extend" in kinds and not merges):
+        made.append(f"batch = lambda padding: {constructor(owners, request, 'padding')}")
+    if "extend" in kinds and merges:
+        made.append(f"single = lambda: {constructor(singles, request, '')}")
+    if "merge" in kinds:
+        made.append(f"BATCH = {class_of(request.variant)}")
+    made.append(f"cache = {constructor(owners, request, str([0] * params.batch))}")
     made.append(f"rows = {[[] for _ in range(params.batch)]}  # what each row must hold")
     made.append("alone, last, faults = False, {}, []")
     preamble = PREAMBLE.format(
@@ -266,7 +387,7 @@ def write_batch_script(request: ScriptRequest, version: str) -> str:
         subject=paragraph(f"mlx-lm {version}, {request.variant}: {', '.join(map(words, ops))}"),
         why=why(request),
         standard="\n".join(f"import {name}" for name in standard),
-        imports="from mlx_lm.models.base import create_attention_mask\n"
+        imports=f"from mlx_lm.models.base import create_attention_mask{', create_ssm_mask' if has_states else ''}\n"
         f"from mlx_lm.models.cache import {', '.join(sorted(names))}",
         dtype=params.dtype,
         sizes="\n".join(sizes),
@@ -280,6 +401,8 @@ def write_batch_script(request: ScriptRequest, version: str) -> str:
     expected = request.expected.get("outcome", "done")
     body.append(f'compare("outcome", "{expected}", outcome)')
     body.append("if not faults:\n    check()\nsys.exit(1 if faults else 0)")
-    parts = [preamble, "\n".join(made), INPUTS, *(OPS[kind] for kind in OPS if kind in kinds)]
-    text = "\n\n\n".join(part.strip("\n") for part in (*parts, ATTEMPT, COMPARE, CHECK))
+    blocks = [preamble, "\n".join(made), INPUTS, *([STATES] if has_states else [])]
+    blocks += [*(OPS[kind] for kind in OPS if kind in kinds), ATTEMPT, COMPARE, CHECK]
+    blocks += [*([CHECK_STATES] if has_states else []), CHECK_ALL]
+    text = "\n\n\n".join(block.strip("\n") for block in blocks)
     return f"{text}\n\n\n" + "\n".join(body) + "\n"

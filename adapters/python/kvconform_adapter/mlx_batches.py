@@ -104,6 +104,9 @@ class BatchPlan:
 def make(owner: Any, name: str, params: Params, *padding: list[int]) -> Cache:
     """A new cache, of a batch with its padding."""
     sizes = {"BatchRotatingKVCache": params.capacity, "ArraysCache-batch": params.states}
+    # Before 0.31 states that no prompt is padded for have no padding (`finalize`); since then it says how many rows there are.
+    if name == "ArraysCache-batch" and not hasattr(owner, "batch_size") and not any(map(any, padding)):
+        padding = ()
     return owner(*([sizes[name]] if name in sizes else []), *padding)
 
 
@@ -199,6 +202,7 @@ class Batch:
             # The way of the constructor's docstring.
             self.cache = self.plan.batch(padding)
             self.call(0, most, counts, left=True)
+            self.finalize()
             return
         if any(padding):
             self.cache.prepare(lengths=list(counts), right_padding=padding)
@@ -206,6 +210,11 @@ class Batch:
         for first in range(0, most, chunk):
             self.call(first, min(first + chunk, most), counts)
         if any(padding):
+            self.finalize()
+
+    def finalize(self) -> None:
+        """What ends a prompt that was padded; before 0.30 there is no such call for states."""
+        if hasattr(self.cache, "finalize"):
             self.cache.finalize()
 
     def padded(self, table: Table, counts: tuple[int, ...] | None, first: int, last: int, left: bool) -> Array:

@@ -313,7 +313,8 @@ def numbers(session: Session, leaf: Leaf) -> list[tuple[str, Shown]]:
     cache = session.layers[leaf.place]
     size, unused, taken = numbers_of(type(cache))
     found: list[tuple[str, Shown]] = []
-    if size:
+    if size and not leaf.variant.group:
+        # What is quantised later says no size any more.
         found.append(("size", count(cache)))
     if unused:
         found.append(("unused", int(cache.empty())))
@@ -323,7 +324,11 @@ def numbers(session: Session, leaf: Leaf) -> list[tuple[str, Shown]]:
 
 
 def list_numbers(plan: Plan, session: Session, asked: bool) -> list[tuple[str, Shown]]:
-    """What a cache of several says of itself; of a list, where it is `asked`, what LRUPromptCache adds up."""
+    """What a cache of several says of itself; of a list, where it is `asked`, what LRUPromptCache adds up.
+
+    It is asked after what changes nothing or adds tokens, so that what is wrong with the answer is not taken for a
+    fault of each op.
+    """
     if plan.listed:
         sums = asked and all(numbers_of(type(cache))[2] for cache in session.layers)
         return [("list_bytes", sum(int(cache.nbytes) for cache in session.target))] if sums else []

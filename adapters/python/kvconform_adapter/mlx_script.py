@@ -21,6 +21,8 @@ from kvconform_adapter.mlx_script_parts import (
     READERS,
     SEEN,
     SEEN_IN_BINARY,
+    SAID,
+    SAYING,
     STORING,
 )
 from kvconform_adapter.request import Op, RequestError, ScriptRequest
@@ -56,6 +58,7 @@ class Writer:
             blocks.append(MASKS)
         blocks.append(COMPARE)
         blocks += [CHECKS[name] for name in ("compare_ring", "compare_changed") if f"{name}(" in check]
+        blocks += [SAYING[name] for name in SAYING if f"{name}(" in check]
         text = "\n\n\n".join(block.strip("\n") for block in (self.make_preamble(), *blocks))
         return f"{text}\n\n\n{body}\n\n{check}\n"
 
@@ -125,12 +128,9 @@ class Writer:
             if leaf.variant.states:
                 lines.append(f'    found |= states({cache}, "{prefix}")')
                 continue
-            lines.append(f'    found |= tokens({cache}, "{prefix}")')
+            lines.append(f'    found |= tokens({cache}, "{prefix}") | {{"{prefix}offset": [[{cache}.offset]]}}')
             if leaf.variant.name == "ChunkedKVCache":
                 lines.append(f'    found["{prefix}start_position"] = [[{cache}.start_position]]')
-            if leaf.variant.counts:
-                size = f"{cache}.size() if hasattr({cache}, 'size') else len({cache})"
-                lines.append(f'    found["{prefix}size"] = [[{size}]]')
         lines.append("    return found")
         return [*found, "\n".join(lines)]
 
@@ -305,19 +305,40 @@ class Writer:
         if self.request.law == "ATOMIC":
             lines = ['compare("what it holds after it refused", before, stored())']
             return [f'if outcome == "refused":\n    {lines[0]}']
+        tensors = expected.get("tensors", {})
+        if not isinstance(tensors, dict):
+            raise RequestError('field "expected.tensors": expected an object')
         if self.request.law == "REFUSE":
-            return lines
+            # What cannot be read is no answer either.
+            said = [name for name in tensors if self.is_said(name)] if outcome == "done" else []
+            return [*lines, *(line for name in said for line in self.number_check(name, tensors[name]))]
         lengths = [length for length in expected.get("length", []) if type(length) is int]
         leaves = [leaf for leaf in self.leaves if not leaf.variant.states]
         if lengths and len(lengths) == len(leaves):
             offsets = ", ".join(f"{self.spelled(leaf)}.offset" for leaf in leaves)
             lines.append(f'compare("offset", {lengths}, [{offsets}])')
-        tensors = expected.get("tensors", {})
-        if not isinstance(tensors, dict):
-            raise RequestError('field "expected.tensors": expected an object')
         for name, rows in tensors.items():
             lines += self.tensor_check(name, rows)
         return lines or ['compare("outcome", "done", outcome)']
+
+    def is_said(self, name: str) -> bool:
+        """Whether it is a number that a cache says of itself."""
+        return name.rpartition(".")[2].removeprefix("list_") in SAID
+
+    def number_check(self, name: str, rows: Any) -> list[str]:
+        """The comparison of a number that a cache says of itself."""
+        plain = name.rpartition(".")[2]
+        if not isinstance(rows, list) or not rows or not rows[0] or type(rows[0][0]) is not int:
+            return []
+        leaf = next((leaf for leaf in self.leaves if name.startswith(leaf.prefix)), self.leaves[0])
+        listed = plain.startswith("list_")
+        if listed and leaf is not self.leaves[0]:
+            return []  # all layers say the same of what they stand in
+        cache = "cache" if listed else self.spelled(leaf)
+        method = SAID[plain.removeprefix("list_")]
+        if method == "nbytes":
+            return [f'compare_least("{name}", {rows[0][0]}, said({cache}, "nbytes"))']
+        return [f'compare("{name}", {rows[0][0]}, said({cache}, "{method}"))']
 
     def tensor_check(self, name: str, rows: Any) -> list[str]:
         """The comparison of one tensor."""
@@ -331,7 +352,9 @@ class Writer:
                 if self.ops[-1][0] == "trim"
                 else []
             )
-        if plain in ("size", "start_position"):
+        if self.is_said(name):
+            return self.number_check(name, rows)
+        if plain == "start_position":
             return [f'compare("{name}", {rows}, stored()[{json.dumps(name)}])']
         if plain not in ("keys", "values") and ".states." not in f".{name}":
             return []

@@ -221,6 +221,28 @@ def visible(mask, keys, count):
     return found
 '''
 
+SAID = {"size": "size", "unused": "empty", "bytes": "nbytes"}
+"""What caches say of themselves: its name in a spec, and that of mlx-lm."""
+
+SAYING = {
+    "said": '''\
+def said(cache, name):
+    """A number that a cache says of itself, of a list the sum; or why it does not."""
+    try:
+        if isinstance(cache, list):
+            return sum(getattr(layer, name) for layer in cache)
+        found = getattr(cache, name, None)
+        return len(cache) if found is None else int(found() if callable(found) else found)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+''',
+    "compare_least": '''\
+def compare_least(name, least, saw):
+    """It may be more than what the tokens take."""
+    compare(f"{name}, at least", least, least if isinstance(saw, int) and saw >= least else saw)
+''',
+}
+
 CHECKS = {
     "compare_ring": '''\
 def compare_ring(name, expected, saw, keep):

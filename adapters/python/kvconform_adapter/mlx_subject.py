@@ -162,12 +162,18 @@ class Runner:
             raise
         except Exception as error:
             error_index = self.reply.error(error)
-        return self.observe(session, "", claim, [], error_index)
+        return self.observe(session, "", claim, [], error_index, asked=name == "trim" and argument == 0)
 
     def observe(
-        self, session: Session, masks: str, claim: str, returned: list[tuple[str, Any]], error_index: int
+        self,
+        session: Session,
+        masks: str,
+        claim: str,
+        returned: list[tuple[str, Any]],
+        error_index: int,
+        asked: bool = True,
     ) -> str:
-        """One step, as JSON; its raw bytes are read at the end of the sequence."""
+        """One step, as JSON; its raw bytes are read at the end of the sequence. `asked`: as for list_numbers."""
         from kvconform_adapter.mlx_calls import list_numbers, numbers, stored  # noqa: PLC0415
 
         held: list[tuple[str, Any]] = []
@@ -177,7 +183,7 @@ class Runner:
                 lengths.append("null" if leaf.variant.states else str(int(cache.offset)))
                 held += [(leaf.prefix + name, array) for name, array in stored(cache, leaf)]
                 held += [(leaf.prefix + name, number) for name, number in numbers(session, leaf)]
-            for name, number in list_numbers(self.plan, session, masks != "" or claim != "null"):
+            for name, number in list_numbers(self.plan, session, asked):
                 held += [(leaf.prefix + name, number) for leaf in self.plan.leaves]
         except MemoryError:
             raise
