@@ -35,8 +35,11 @@ static int list_contracts(const kvc_catalogue *catalogue)
 {
     for (size_t at = 0; at < catalogue->contracts; at++) {
         const kvc_contract *contract = &catalogue->contract[at];
-        (void)printf("%-20s %s from %s on, %zu rules%s%s%s%s\n", contract->id, contract->subject, contract->from,
-                     contract->rules, contract->extends[0] != '\0' ? ", extends " : "", contract->extends,
+        char when[64] = "with --contract";
+        if (contract->from[0] != '\0')
+            (void)snprintf(when, sizeof when, "from %s on", contract->from);
+        (void)printf("%-20s %s %s, %zu rules%s%s%s%s\n", contract->id, contract->subject, when, contract->rules,
+                     contract->extends[0] != '\0' ? ", extends " : "", contract->extends,
                      contract->known_to[0] != '\0' ? ", known to " : "", contract->known_to);
     }
     return KVC_EXIT_CONFORMS;

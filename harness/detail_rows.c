@@ -61,7 +61,7 @@ static void add_cell(cJSON *list, const char *text)
     }
 }
 
-/* A state is shown as the tokens of the row that has it. */
+/* A state is shown as the tokens that it folds, "3@row1" where they are those of another row. */
 static void add_state(cJSON *list, const kvc_model *model, int slot, const kvc_tensor *tensor, int32_t row)
 {
     kvc_cell have;
@@ -72,8 +72,13 @@ static void add_state(cJSON *list, const kvc_model *model, int slot, const kvc_t
         const kvc_row_log *log = &model->own.row[(row + at) % model->rows];
         if (log->length == 0 || have.token != kvc_rows_fold(log) || have.row != log->run[log->runs - 1].origin)
             continue;
-        for (int32_t token = 0; token < log->length && token < CELLS_SHOWN; token++)
-            cJSON_AddItemToArray(list, cJSON_CreateNumber(number_of(log, token)));
+        for (int32_t token = 0; token < log->length && token < CELLS_SHOWN; token++) {
+            char text[32];
+            int used = snprintf(text, sizeof text, "%d", (int)number_of(log, token));
+            if (at > 0 && used > 0)
+                (void)snprintf(text + used, sizeof text - (size_t)used, "@row%d", have.row);
+            add_cell(list, text);
+        }
         return;
     }
     if (have.known >= 0)

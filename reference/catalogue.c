@@ -260,7 +260,7 @@ const kvc_contract *kvc_catalogue_contract(const kvc_catalogue *catalogue, const
 
     for (size_t at = 0; at < catalogue->contracts; at++) {
         const kvc_contract *contract = &catalogue->contract[at];
-        if (strcmp(contract->subject, subject) == 0 && kvc_version_compare(contract->from, version) <= 0)
+        if (strcmp(contract->subject, subject) == 0 && contract->from[0] != '\0' && kvc_version_compare(contract->from, version) <= 0)
             best = contract;
     }
     *assumed = best != NULL && best->known_to[0] != '\0' && kvc_version_compare(version, best->known_to) > 0;

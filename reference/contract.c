@@ -30,12 +30,12 @@ static const struct {
     unsigned standard;
 } rule_table[KVC_CONTRACT_RULES] = {
     {"crop", {"remove", "absent", "refuse", "ignored", "either", NULL}, NULL, KVC_CROP_REMOVE},
-    {"crop_positive", {"refuse", "keep", "nothing", "refuse_used", NULL}, NULL, KVC_POSITIVE_REFUSE},
+    {"crop_positive", {"refuse", "keep", "nothing", "refuse_used", "unspecified", NULL}, NULL, KVC_POSITIVE_REFUSE},
     {"crop_zero", {"nothing", "empty", "shrink", NULL}, NULL, KVC_ZERO_NOTHING},
     {"crop_unused", {"nothing", "either", NULL}, NULL, KVC_UNUSED_NOTHING},
     {"crop_over", {"empty", NULL}, NULL, 0},
-    {"unrecorded", {"refuse", "exact", "ignored", NULL}, NULL, KVC_UNRECORDED_REFUSE},
-    {"recurrent", {"refuse", "ignored", NULL}, NULL, KVC_RECURRENT_REFUSE},
+    {"unrecorded", {"refuse", "exact", "ignored", "unspecified", NULL}, NULL, KVC_UNRECORDED_REFUSE},
+    {"recurrent", {"refuse", "ignored", "unspecified", NULL}, NULL, KVC_RECURRENT_REFUSE},
     {"overflow", {"refuse", "evict", "unspecified", NULL}, NULL, KVC_OVERFLOW_REFUSE},
     {"claim", {"none", "croppable", NULL}, NULL, KVC_CLAIM_NONE},
     {"calls", {NULL}, call_word, 1u << 0},
@@ -211,7 +211,7 @@ int kvc_contract_from_json(const cJSON *json, const char *name, kvc_contract *co
     if (!kvc_json_text(json, name, "id", contract->id, sizeof contract->id, error) ||
         !kvc_json_text_optional(json, name, "extends", contract->extends, sizeof contract->extends, error) ||
         !kvc_json_text(json, name, "subject", contract->subject, sizeof contract->subject, error) ||
-        !kvc_json_text(json, name, "from", contract->from, sizeof contract->from, error) ||
+        !kvc_json_text_optional(json, name, "from", contract->from, sizeof contract->from, error) ||
         !kvc_json_text_optional(json, name, "known_to", contract->known_to, sizeof contract->known_to, error) ||
         !kvc_json_array(json, name, "rules", 512, &list, error))
         return 0;

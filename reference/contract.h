@@ -67,11 +67,11 @@ enum { KVC_CONTRACT_RULES = 49 };
 
 /* Values, in the order of docs/formats.md. The first is what holds when no contract says anything. */
 enum { KVC_CROP_REMOVE = 0, KVC_CROP_ABSENT, KVC_CROP_REFUSE, KVC_CROP_IGNORED, KVC_CROP_EITHER };
-enum { KVC_POSITIVE_REFUSE = 0, KVC_POSITIVE_KEEP, KVC_POSITIVE_NOTHING, KVC_POSITIVE_REFUSE_USED };
+enum { KVC_POSITIVE_REFUSE = 0, KVC_POSITIVE_KEEP, KVC_POSITIVE_NOTHING, KVC_POSITIVE_REFUSE_USED, KVC_POSITIVE_UNSPECIFIED };
 enum { KVC_ZERO_NOTHING = 0, KVC_ZERO_EMPTY, KVC_ZERO_SHRINK };
 enum { KVC_UNUSED_NOTHING = 0, KVC_UNUSED_EITHER };
-enum { KVC_UNRECORDED_REFUSE = 0, KVC_UNRECORDED_EXACT, KVC_UNRECORDED_IGNORED };
-enum { KVC_RECURRENT_REFUSE = 0, KVC_RECURRENT_IGNORED };
+enum { KVC_UNRECORDED_REFUSE = 0, KVC_UNRECORDED_EXACT, KVC_UNRECORDED_IGNORED, KVC_UNRECORDED_UNSPECIFIED };
+enum { KVC_RECURRENT_REFUSE = 0, KVC_RECURRENT_IGNORED, KVC_RECURRENT_UNSPECIFIED };
 enum { KVC_OVERFLOW_REFUSE = 0, KVC_OVERFLOW_EVICT, KVC_OVERFLOW_UNSPECIFIED };
 enum { KVC_CLAIM_NONE = 0, KVC_CLAIM_CROPPABLE };
 enum { KVC_CONVOLUTION_HELD_AND_NEW = 0, KVC_CONVOLUTION_HELD };
@@ -111,11 +111,19 @@ typedef struct kvc_contract {
     char id[64];
     char extends[64];
     char subject[64];
-    char from[32];     /* first version */
+    char from[32];     /* first version; "": it holds for none by itself */
     char known_to[32]; /* newest version that was read, or "" */
     size_t rules;
     kvc_contract_rule *rule; /* owned */
 } kvc_contract;
+
+/* Whether nothing is said of a crop that the rule would decide. */
+static inline int kvc_rule_is_silent(const kvc_contract_rule *rule)
+{
+    return (rule->name == KVC_CONTRACT_UNRECORDED && rule->value == KVC_UNRECORDED_UNSPECIFIED) ||
+           (rule->name == KVC_CONTRACT_RECURRENT && rule->value == KVC_RECURRENT_UNSPECIFIED) ||
+           (rule->name == KVC_CONTRACT_CROP_POSITIVE && rule->value == KVC_POSITIVE_UNSPECIFIED);
+}
 
 /* The rules of one variant under one contract. Points into contracts and into constants; owns nothing. */
 typedef struct kvc_rules {

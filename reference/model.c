@@ -210,6 +210,7 @@ static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectatio
     }
     out->target = model->length;
     if (n > 0) {
+        out->unspecified |= kvc_rule_is_silent(plan->rules.rule[KVC_CONTRACT_CROP_POSITIVE]);
         if (plan->rules.rule[KVC_CONTRACT_CROP_POSITIVE]->value != KVC_POSITIVE_NOTHING)
             out->target = kvc_smaller(model->length, n);
     } else if (n < 0) {
@@ -246,6 +247,7 @@ static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectatio
         /* A cache that was never used has no state that could be lost: refusing is documented, doing nothing is right. */
         if (!model->used && verdict == KVC_MUST_REFUSE)
             verdict = KVC_EITHER;
+        out->unspecified |= verdict != KVC_DO && kvc_rule_is_silent(rule);
         merge(out, verdict, rule, plan->slot[at].layer);
     }
 }

@@ -174,6 +174,7 @@ void kvc_rows_expect(const kvc_model *model, const kvc_op *op, kvc_expectation *
     case KVC_CROP:
     case KVC_TRIM:
         expect_crop(model, op, out);
+        out->unspecified |= kvc_rule_is_silent(out->rule);
         return;
     case KVC_SELECT:
     case KVC_REORDER:
