@@ -5,6 +5,8 @@ On `DynamicLayer` and `DynamicSlidingWindowLayer` of transformers with all their
 * a bare Python loop that makes the same calls for the same sequences and checks nothing (bare_loop.py),
 * for the first, the same property as a Hypothesis state machine (state_machine.py).
 
+The same bare loop for `KVCache` and `RotatingKVCache` of mlx-lm (bare_mlx_loop.py).
+
 Seconds there are seconds of the clock, as a user waits for them; the processor seconds for one op, which other programs
 on the machine touch less, stand beside them.
 
@@ -32,6 +34,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+MLX = ("KVCache", "RotatingKVCache")
 LAYERS = ("DynamicLayer", "DynamicSlidingWindowLayer")
 FIRST = 10_000
 """Sequences of the smaller budget: past the exhaustive stage, so that all loops run the same random ones."""
@@ -78,6 +81,7 @@ class Bench:
         self.kvconform = arguments.kvconform
         self.programs = Path(arguments.programs)
         self.python = arguments.python
+        self.mlx = arguments.mlx
         self.rounds = arguments.rounds
         self.source = Path(__file__).resolve().parent
         self.environment = dict(os.environ, KVCONFORM_DATA=str(self.source.parent))
@@ -94,7 +98,8 @@ class Bench:
         """The run's entry of the result, and the processor seconds of all processes."""
         result = self.folder / "result.json"
         command = [self.kvconform, "run", target, "--budget", str(sequences), "--jobs", str(jobs), "--quiet"]
-        command += ["--json", str(result)] + (["--python", self.python] if self.python else [])
+        python = self.mlx if target.startswith("mlx-lm") else self.python
+        command += ["--json", str(result)] + (["--python", python] if python else [])
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(command, capture_output=True, text=True, env=self.environment, check=False)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -115,9 +120,9 @@ class Bench:
             large_processor - small_processor,
         )
 
-    def python_loop(self, script: str, argument: str, series: Series, processor: Series) -> None:
+    def python_loop(self, python: str, script: str, argument: str, series: Series, processor: Series) -> None:
         """One round of a program that prints its ops and seconds."""
-        found = json.loads(self.call([self.python, str(self.source / script), argument]))
+        found = json.loads(self.call([python, str(self.source / script), argument]))
         series.add(found["ops"], found["seconds"])
         processor.add(found["ops"], found["processor_seconds"])
 
@@ -136,9 +141,9 @@ class Bench:
                 ops, seconds, used = self.kvconform_rate(f"transformers:{variant}", sequences, jobs)
                 series.add(ops, seconds)
                 spent[jobs - 1].add(ops, used)
-            self.python_loop("bare_loop.py", str(requests), bare, spent[2])
+            self.python_loop(self.python, "bare_loop.py", str(requests), bare, spent[2])
             if variant == "DynamicLayer":
-                self.python_loop("state_machine.py", str(examples), machine, spent[3])
+                self.python_loop(self.python, "state_machine.py", str(examples), machine, spent[3])
         print(f"transformers {version} {variant}, checked with all its laws")
         result: dict[str, Any] = {"version": version}
         for series, processor in zip((one, two, bare, machine), spent, strict=True):
@@ -156,6 +161,37 @@ class Bench:
         for name, ratio in ratios.items():
             print(f"  {name:34} {ratio:14.2f}")
         return result
+
+    def mlx_lm(self, variant: str, sequences: int) -> dict[str, Any]:
+        """One cache of mlx-lm beside a bare loop, with one worker."""
+        ask = "from importlib.metadata import version; print(version('mlx-lm'))"
+        version = self.call([self.mlx, "-c", ask]).strip()
+        requests = self.folder / "requests.jsonl"
+        span = [str(FIRST), str(FIRST + sequences)]
+        command = [str(self.programs / "requests"), "mlx-lm", version, variant, "1", *span]
+        requests.write_text(self.call(command), encoding="utf-8")
+        checked, bare = Series("kvconform, one worker"), Series("bare Python loop")
+        spent = [Series(checked.name), Series(bare.name)]
+        for _ in range(self.rounds):
+            ops, seconds, used = self.kvconform_rate(f"mlx-lm:{variant}", sequences)
+            checked.add(ops, seconds)
+            spent[0].add(ops, used)
+            self.python_loop(self.mlx, "bare_mlx_loop.py", str(requests), bare, spent[1])
+        print(f"mlx-lm {version} {variant}, checked with all its laws")
+        for series, processor in zip((checked, bare), spent, strict=True):
+            print(series.line() + f"   {1e6 * processor.median:5.1f} us of a processor for one op")
+        ratios = {
+            "one worker of the bare loop": bare.median / checked.median,
+            "processor seconds of the bare loop": spent[1].median / spent[0].median,
+        }
+        for name, ratio in ratios.items():
+            print(f"  {name:34} {ratio:14.2f}")
+        return {
+            "version": version,
+            "kvconform": checked.as_json(),
+            "bare_loop": bare.as_json(),
+            "ratios": ratios,
+        }
 
     def builtin(self, variant: str, sequences: int) -> dict[str, Any]:
         """A built-in cache beside a bare loop, in processor time: checked ops for each second of one core."""
@@ -221,6 +257,8 @@ def read_arguments() -> argparse.Namespace:
         "--programs", default="bench", help="folder of bare_plugin and requests (make bench builds them)"
     )
     parser.add_argument("--python", default="", help="a Python with torch, transformers and hypothesis; else only C")
+    parser.add_argument("--mlx", default="", help="a Python with mlx-lm")
+    parser.add_argument("--only", default="", choices=["", "mlx-lm"], help="measure just this")
     parser.add_argument("--rounds", type=int, default=5, help="rounds, of which the median counts")
     parser.add_argument("--sequences", type=int, default=40_000, help="sequences for the Python loops")
     parser.add_argument("--examples", type=int, default=600, help="examples for the state machine")
@@ -235,6 +273,12 @@ def read_arguments() -> argparse.Namespace:
 def measure(bench: Bench, arguments: argparse.Namespace) -> dict[str, Any]:
     """Measures all and prints as it goes."""
     result: dict[str, Any] = {"schema": "kvconform-bench/1", "rounds": arguments.rounds}
+    if arguments.mlx:
+        result["mlx-lm"] = {variant: bench.mlx_lm(variant, arguments.sequences) for variant in MLX}
+    else:
+        print("no --mlx: mlx-lm is not measured")
+    if arguments.only:
+        return result
     if arguments.python:
         result["transformers"] = {
             variant: bench.transformers(variant, arguments.sequences, arguments.examples) for variant in LAYERS

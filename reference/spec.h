@@ -55,7 +55,7 @@ typedef enum kvc_view_rule {
     KVC_RULE_SEEN_WINDOW,  /* the same, when only the newest `window` are asked for */
     KVC_RULE_OPAQUE        /* the subject's own; only compared with itself */
 } kvc_view_rule;
-enum { KVC_VIEW_RULES = 25 };
+enum { KVC_VIEW_RULES = 27 };
 
 typedef enum kvc_dim {
     KVC_DIM_BATCH = 0,

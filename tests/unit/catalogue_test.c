@@ -43,6 +43,10 @@ Test(catalogue, contract_of_a_version) {
     expect_contract(&catalogue, "6.0.0.dev0", "transformers-5.24", 1);
     cr_expect_str_eq(kvc_catalogue_contract(&catalogue, "builtin", "1", &assumed)->id, "builtin-1");
     cr_expect_eq(assumed, 0);
+    /* One without a first version is for none by itself. */
+    cr_expect_str_eq(kvc_catalogue_contract(&catalogue, "mlx-lm", "0.32.2", &assumed)->id, "mlx-lm-0.32");
+    cr_expect_null(kvc_catalogue_contract(&catalogue, "mlx-lm", "0.20.0", &assumed));
+    cr_expect_str_eq(kvc_catalogue_contract_by_id(&catalogue, "mlx-lm-callers")->from, "");
     cr_expect_null(kvc_catalogue_contract(&catalogue, "nobody", "1", &assumed));
     cr_expect_eq(assumed, 0);
     cr_expect_null(kvc_catalogue_contract_by_id(&catalogue, "transformers-5.13"));

@@ -89,7 +89,6 @@ Test(contract, damage) {
         {"\"id\": \"s-2\"", "\"id\": 2", "id"},
         {"\"extends\": \"s-1\"", "\"extends\": {}", "extends"},
         {"\"subject\": \"s\", ", "", "subject"},
-        {"\"from\": \"2.0\", ", "", "from"},
         {"\"from\": \"2.0\"", "\"from\": 2.0", "from"},
         {"\"known_to\": \"2.4\"", "\"known_to\": 2.4", "known_to"},
         {"\"known_to\"", "\"until\"", "until"},

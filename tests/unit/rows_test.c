@@ -10,17 +10,26 @@ static kvc_catalogue catalogue;
 static kvc_plan plan;
 static kvc_model model;
 
-/* A model of the shipped spec of a built-in cache with two rows, and a window of 3 where it has one. */
-static void begin(const char *variant) {
+/* A model of a shipped spec with two rows, a window or a ring of 3 where it has one, and the choice `layers` of layers. */
+static void begin_of(const char *subject, const char *contract, const char *variant, int layers) {
     kvc_error error = {""};
     kvc_params params = kvc_params_standard();
     params.batch = 2;
-    params.window = 3;
+    params.window = params.capacity = 3;
+    params.key_dim = 8;
+    params.value_dim = 2;
+    params.states = 1;
+    params.layers = layers;
     read_shipped(&catalogue);
-    cr_assert(kvc_plan_make(&catalogue, kvc_catalogue_contract_by_id(&catalogue, "builtin-1"),
-                            kvc_catalogue_spec(&catalogue, "builtin", variant), variant, &params, &plan, &error),
+    cr_assert(kvc_plan_make(&catalogue, kvc_catalogue_contract_by_id(&catalogue, contract),
+                            kvc_catalogue_spec(&catalogue, subject, variant), variant, &params, &plan, &error),
               "%s", error.text);
     cr_assert(kvc_model_open(&model, &plan));
+}
+
+/* The same of a built-in cache. */
+static void begin(const char *variant) {
+    begin_of("builtin", "builtin-1", variant, 0);
 }
 
 static void end(void) {
@@ -282,4 +291,109 @@ Test(rows, ops) {
         cr_expect_eq(kvc_op_rows_after(&op, 2), table[at].rows, "%s", text);
         cr_expect_eq(kvc_op_weight(&op), table[at].weight, "%s", text);
     }
+}
+
+/* The state tensor of two rows that fold these tokens, each written as the row behind it; a row of zeros where the fold is 0. */
+static kvc_deviation check_states(kvc_encoder *encoder, int32_t first, int row_of_first, int32_t second, int row_of_second, int32_t *wrong) {
+    static float data[2][16];
+    const int32_t fold[] = {first, second};
+    const int row[] = {row_of_first, row_of_second};
+    kvc_tensor tensor = {.name = "states.0", .data = data, .shape = {2, 1, 8, 2}, .dims = 4, .dtype = KVC_FLOAT32};
+    for (int at = 0; at < 2; at++) {
+        for (int channel = 0; channel < 16; channel++) {
+            data[at][channel] = fold[at] == 0 ? 0.0f : (float)kvc_value(2, fold[at], row[at], 0, channel);
+        }
+    }
+    return kvc_rows_check_stored(encoder, &model, 0, &tensor, wrong);
+}
+
+/* A state folds the tokens of its row, whoever pads it; that of an empty row is zeros. */
+Test(rows, states) {
+    static const line lines[] = {{"trim 1", "do", " |"},
+                                 {"append 1", "do", " 0 | 0"},
+                                 {"trim 1", "refuse", " 0 | 0"},
+                                 {"trim 0", "do", " 0 | 0"},
+                                 {"append_rows 0 2", "do", " 0 | 0 1 2"}};
+    kvc_encoder *encoder = kvc_encoder_open();
+    int32_t one = kvc_value_fold(0, 0);
+    int32_t three = kvc_value_fold(kvc_value_fold(one, 1), 2);
+    int32_t row;
+    begin_of("mlx-lm", "mlx-lm-0.32", "ArraysCache-batch", 0);
+    cr_expect_eq(check_states(encoder, 0, 0, 0, 0, &row), KVC_AS_EXPECTED);
+    cr_expect_eq(check_states(encoder, 0, 0, one, 1, &row), KVC_STALE);
+    cr_expect_eq(row, 1);
+    WALK(lines);
+    cr_expect_eq(kvc_rows_fold(&model.own.row[1]), three);
+    cr_expect_eq(check_states(encoder, one, 0, three, 1, &row), KVC_AS_EXPECTED);
+    cr_expect_eq(check_states(encoder, one, 0, one, 1, &row), KVC_WRONG_ROW);
+    cr_expect_eq(row, 1);
+    cr_expect_eq(check_states(encoder, one, 1, three, 1, &row), KVC_WRONG_VALUE);
+    cr_expect_eq(row, 0);
+    cr_expect_eq(check_states(encoder, one, 0, 7, 1, &row), KVC_WRONG_VALUE);
+    cr_expect_str_eq(perform("extend 0"), "do");
+    cr_expect_str_eq(perform("extract 1"), "do");
+    cr_expect_str_eq(logs(), " 0@1 1@1 2@1");
+    end();
+    kvc_encoder_close(encoder);
+}
+
+/* Prompts are padded on the right only where a version's caller does it. */
+Test(rows, padding_of_callers) {
+    begin_of("mlx-lm", "mlx-lm-0.28", "ArraysCache-batch", 0);
+    cr_expect_str_eq(perform("append_rows 1 2"), "unspecified");
+    cr_expect_eq(kvc_plan_has_op(&plan, KVC_MERGE), 0);
+    model.plan = &plan;
+    plan.params.left = 1;
+    cr_expect_str_eq(perform("append_rows 1 2"), "do");
+    cr_expect_str_eq(perform("append_rows 1 2"), "unspecified");
+    end();
+    begin_of("mlx-lm", "mlx-lm-0.30", "ArraysCache-batch", 0);
+    cr_expect_str_eq(perform("append 1"), "do");
+    cr_expect_str_eq(perform("append_rows 1 2"), "unspecified");
+    cr_expect_str_eq(perform("merge 0 1"), "do");
+    cr_expect_str_eq(perform("append_rows 1 2"), "do");
+    end();
+    /* Of a list with a ring no call has a single token, and the ring's window is none of the other layer's. */
+    begin_of("mlx-lm", "mlx-lm-0.32", "CacheList-batch", 2);
+    cr_expect_str_eq(perform("append_rows 1 0"), "unspecified");
+    cr_expect_str_eq(perform("append_rows 4 2"), "do");
+    cr_expect_str_eq(perform("trim 1"), "refuse");
+    end();
+}
+
+/* What a batch says of itself: extents of the number called `name`. */
+static kvc_extent number_of(const char *name) {
+    kvc_extent extent = {.kind = KVC_CELL_UNKNOWN, .width = -1};
+    for (int at = 0; at < plan.slots; at++) {
+        if (strcmp(plan.slot[at].name, name) == 0) {
+            plan.slot[at].kind->stored(&model, at, &extent);
+            return extent;
+        }
+    }
+    cr_assert_fail("%s is not there", name);
+    return extent;
+}
+
+Test(rows, numbers) {
+    /* Keys and values of four tokens and one state for each row: 4 bytes for each of 8, 2 and 16 channels. */
+    begin_of("mlx-lm", "mlx-lm-0.32", "CacheList-batch", 0);
+    cr_expect_eq(number_of("layer1.list_unused").end, 1);
+    cr_expect_eq(number_of("layer1.list_bytes").end, 0);
+    perform("append_rows 3 1");
+    cr_expect_eq(number_of("layer0.list_unused").end, 0);
+    cr_expect_eq(number_of("layer0.list_bytes").kind, KVC_CELL_AT_LEAST);
+    cr_expect_eq(number_of("layer0.list_bytes").end, 2 * 64 + 4 * 40);
+    cr_expect_eq(number_of("layer0.bytes").end, 2 * 64);
+    cr_expect_eq(number_of("layer1.bytes").end, 4 * 40);
+    cr_expect_eq(number_of("layer0.list_size").kind, KVC_CELL_AT_LEAST);
+    cr_expect_eq(number_of("layer0.list_size").end, 3);
+    perform("extract 1");
+    cr_expect_eq(number_of("layer1.list_size").kind, KVC_CELL_NUMBER);
+    cr_expect_eq(number_of("layer1.list_size").end, 1);
+    end();
+    begin_of("mlx-lm", "mlx-lm-0.32", "BatchKVCache", 0);
+    perform("append 1");
+    perform("trim 1");
+    cr_expect_eq(number_of("unused").kind, KVC_CELL_UNKNOWN);
+    end();
 }
