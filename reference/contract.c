@@ -215,6 +215,11 @@ int kvc_contract_from_json(const cJSON *json, const char *name, kvc_contract *co
         !kvc_json_text_optional(json, name, "known_to", contract->known_to, sizeof contract->known_to, error) ||
         !kvc_json_array(json, name, "rules", 512, &list, error))
         return 0;
+    if (contract->from[0] == '\0' && cJSON_HasObjectItem(json, "from")) {
+        kvc_error_set(error, "%s: field \"from\": is empty, expected a version; a contract for --contract only has no such field",
+                      name);
+        return 0;
+    }
     contract->rule = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *contract->rule);
     if (contract->rule == NULL) {
         kvc_error_set(error, "%s: not enough memory", name);
