@@ -130,10 +130,10 @@ def make_batch_plan(name: str, params: Params, pool: TablePool) -> BatchPlan:
         if kind == "ArraysCache-batch":
             shape = (params.key_dim, params.value_dim)
             salts = [(SALTS["states"] + number) % 7 for number in range(params.states)]
-            tables = [pool.table("state", salt, params.heads, shape, dtype, strided, 0) for salt in salts]
+            tables = [pool.table("state", salt, params.heads, shape, dtype, strided, None) for salt in salts]
         else:
             sizes = (("keys", params.key_dim), ("values", params.value_dim))
-            tables = [pool.table("heads", SALTS[part], params.heads, (size,), dtype, strided, 0) for part, size in sizes]
+            tables = [pool.table("heads", SALTS[part], params.heads, (size,), dtype, strided, None) for part, size in sizes]
         return Leaf(kind, f"layer{place}." if name == LIST else "", tuple(tables))
 
     step = next((int(word[4:]) for word in words if word.startswith("step")), 0)

@@ -19,7 +19,6 @@ from typing import Any
 
 import mlx.core as mx
 
-from kvconform_adapter.formula import AMPLITUDE
 from kvconform_adapter.request import Params, RequestError
 
 PACKAGE = "mlx-lm"
@@ -30,14 +29,6 @@ Cache = Any
 """A cache of mlx-lm."""
 Array = Any
 """An mlx.core.array."""
-
-SHIFT = AMPLITUDE
-"""Added to the inputs of a cache that quantises, and taken off what it holds.
-
-mlx fits its steps to the end of a group's range that is farther from zero, so that with few bits the two levels
-themselves are not among them; zero and one other number always are.
-"""
-
 
 @lru_cache(maxsize=1)
 def load_caches() -> Any:
@@ -141,7 +132,8 @@ class Settings:
     """"", "causal" or "window"."""
     array: bool
     """Whether masks are asked for as arrays."""
-    shift: int
+    spreads: bool
+    """Whether inputs are spread for quantising (mlx_values.Spread)."""
 
 
 def settings_of(variant: Variant, params: Params, words: tuple[str, ...]) -> Settings:
@@ -159,7 +151,7 @@ def settings_of(variant: Variant, params: Params, words: tuple[str, ...]) -> Set
         arguments |= {"group_size": variant.group, "bits": bits}
     step = next((int(word[4:]) for word in words if word.startswith("step")), 0)
     mask = next((word for word in words if word in ("causal", "window")), "")
-    return Settings(arguments, step, bits, variant.group, mask, "array" in words, SHIFT if variant.group else 0)
+    return Settings(arguments, step, bits, variant.group, mask, "array" in words, variant.group > 0)
 
 
 def chosen_words(variant: Variant, params: Params, layers: bool) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import mlx.core as mx
 
+from kvconform_adapter.formula import AMPLITUDE
 from kvconform_adapter.mlx_caches import (
     Array,
     Cache,
@@ -35,7 +36,7 @@ from kvconform_adapter.mlx_caches import (
     restore,
     settings_of,
 )
-from kvconform_adapter.mlx_values import Table, TablePool
+from kvconform_adapter.mlx_values import Spread, Table, TablePool
 from kvconform_adapter.request import Params, RequestError
 from kvconform_adapter.session import CacheSession
 
@@ -55,8 +56,8 @@ class Session(CacheSession):
         super().__init__(target, rows, find)
         self.trimmed: int | None = None
         """What the last op, if it was a trim that was done, gave back."""
-        self.inputs: list[tuple[str, Array, int]] = []
-        """Name, array, and what was added to its elements."""
+        self.inputs: list[tuple[str, Array, Spread | None]] = []
+        """Name, array, and what was done to its elements."""
 
 
 @dataclass(frozen=True)
@@ -111,11 +112,11 @@ class PlanMaker:
         self.pool = pool
         self.number = 0
 
-    def table(self, kind: str, salt: int, shape: tuple[int, ...], shift: int) -> Table:
+    def table(self, kind: str, salt: int, shape: tuple[int, ...], spread: Spread | None) -> Table:
         """A table of inputs that no other tensor of this plan uses."""
         params = self.params
         strided = params.layout == "strided"
-        return self.pool.table(kind, salt, params.heads, shape, DTYPES[params.dtype], strided, shift)
+        return self.pool.table(kind, salt, params.heads, shape, DTYPES[params.dtype], strided, spread)
 
     def make(self, name: str) -> Plan:
         """The plan for a variant. Raises RequestError when it cannot be made with these parameters."""
@@ -148,11 +149,11 @@ class PlanMaker:
         settings = settings_of(variant, params, chosen_words(variant, params, layers))
         if variant.states:
             shape = (params.key_dim, params.value_dim)
-            tables = [self.table("state", (SALTS["states"] + number) % 7, shape, 0) for number in range(params.states)]
+            tables = [self.table("state", (SALTS["states"] + number) % 7, shape, None) for number in range(params.states)]
         else:
             kind = "levels" if params.values == "two_levels" else "heads"
             sizes = (("keys", params.key_dim), ("values", params.value_dim))
-            tables = [self.table(kind, SALTS[name], (size,), settings.shift) for name, size in sizes]
+            tables = [self.table(kind, SALTS[name], (size,), spread_of(settings, name)) for name, size in sizes]
         return Leaf(place, prefix, variant, settings, tuple(tables))
 
     def finish(self, opener: Callable[[], Session], leaves: list[Leaf], listed: bool) -> Plan:
@@ -281,15 +282,21 @@ def append(session: Session, leaf: Leaf, given: list[Array], count: int) -> list
                 cache[place] = state
         return []
     keys, values = cache.update_and_fetch(*given)
-    return [("keys", shown(cache, keys, leaf)), ("values", shown(cache, values, leaf))]
+    return [("keys", shown(cache, keys, leaf, "keys")), ("values", shown(cache, values, leaf, "values"))]
 
 
-def shown(cache: Cache, held: Any, leaf: Leaf) -> Array:
+def spread_of(settings: Settings, name: str) -> Spread | None:
+    """What is done to the keys or values of a cache."""
+    return Spread(AMPLITUDE, SALTS[name], settings.group) if settings.spreads else None
+
+
+def shown(cache: Cache, held: Any, leaf: Leaf, name: str) -> Array:
     """Keys or values as they are sent: a new name, which no later write of the cache changes."""
     array = plain(cache, held)
     if array is None:
         return None
-    return array - leaf.settings.shift if leaf.settings.shift else array[...]
+    spread = spread_of(leaf.settings, name)
+    return array[...] if spread is None else spread.undo(array)
 
 
 Shown = Array | int | None
@@ -301,8 +308,9 @@ def stored(cache: Cache, leaf: Leaf) -> list[tuple[str, Shown]]:
     if leaf.variant.states:
         return [(f"states.{place}", None if held is None else held[...]) for place, held in enumerate(cache.cache)]
     held = contents(cache)
-    arrays = (None, None) if held is None else (shown(cache, held[0], leaf), shown(cache, held[1], leaf))
-    found: list[tuple[str, Shown]] = list(zip(("keys", "values"), arrays, strict=True))
+    names = ("keys", "values")
+    arrays = [None if held is None else shown(cache, held[at], leaf, name) for at, name in enumerate(names)]
+    found: list[tuple[str, Shown]] = list(zip(names, arrays, strict=True))
     if leaf.variant.name == "ChunkedKVCache":
         found.append(("start_position", int(cache.start_position)))
     return found

@@ -44,7 +44,7 @@ class Writer:
             variant = find_variant(name)
             settings = settings_of(variant, self.params, chosen_words(variant, self.params, self.listed))
             self.leaves.append(Leaf(place, f"layer{place}." if self.listed else "", variant, settings))
-        self.binary = any(leaf.settings.shift for leaf in self.leaves)
+        self.binary = any(leaf.settings.spreads for leaf in self.leaves)
         self.kinds = {op[0] for op in self.ops}
         self.tokens = sum(int(op[1]) for op in self.ops if op[0] == "append" and isinstance(op[1], int))
 

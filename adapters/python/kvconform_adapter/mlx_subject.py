@@ -126,6 +126,8 @@ class Runner:
         self, session: Session, leaf: Leaf, count: int, numbers: list[int] | None, folds: tuple[int, ...]
     ) -> list[Any]:
         """What one cache is fed."""
+        from kvconform_adapter.mlx_calls import spread_of  # noqa: PLC0415
+
         start, rows = session.start, session.rows
         if leaf.variant.states:
             given = [table.take_state(folds) for table in leaf.tables]
@@ -138,7 +140,7 @@ class Runner:
                 given = [table.take_numbers(numbers[start : start + count], rows) for table in leaf.tables]
         if self.watch:
             session.inputs += [
-                (f"input.{session.appends}.{leaf.prefix}{name}", array, leaf.settings.shift)
+                (f"input.{session.appends}.{leaf.prefix}{name}", array, spread_of(leaf.settings, name))
                 for name, array in zip(names, given, strict=True)
             ]
         return given
@@ -196,7 +198,7 @@ class Runner:
         if session.original is not None:
             held += self.original(session.original)
         if self.watch:
-            held += [(name, array - shift if shift else array[...]) for name, array, shift in session.inputs]
+            held += [(name, array[...] if spread is None else spread.undo(array)) for name, array, spread in session.inputs]
         entries = []
         table = self.reply.table
         for name, array in held:

@@ -7,6 +7,8 @@ what is handed out is always a new name for what is kept here.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import mlx.core as mx
@@ -53,15 +55,49 @@ def plain_values(kind: str, salt: int, heads: int, channels: int, tokens: Array,
     return mx.broadcast_to(made, (rows, heads, tokens.size, channels))
 
 
+@lru_cache(maxsize=256)
+def gains(kind: int, rows: int, heads: int, channels: int, group: int) -> Array:
+    """Powers of two, `[rows, heads, 1, channels]`: others for keys and values, and for neighbouring rows, heads and groups."""
+    power = kind + 2 * (mx.arange(heads) % 2)[:, None, None] + 4 * (mx.arange(rows) % 2)[:, None, None, None]
+    return 2.0 ** (power - 8 * (mx.arange(channels) // group % 2))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What is done to the inputs of a cache that quantises, and taken back from what it holds.
+
+    A `shift` is added: mlx fits its steps to the end of a group's range that is farther from zero, so that with few bits
+    the two levels themselves are not among them; zero and one other number always are. Then they are multiplied, so
+    that scales and biases of another tensor (`kind`), row, head or group are wrong ones.
+    """
+
+    shift: int
+    kind: int
+    group: int
+
+    def gain(self, array: Array) -> Array:
+        """For the shape of this array."""
+        rows, heads, _, channels = array.shape
+        return gains(self.kind, rows, heads, channels, self.group).astype(array.dtype)
+
+    def apply(self, array: Array) -> Array:
+        """What the cache is fed."""
+        return (array + self.shift) * self.gain(array)
+
+    def undo(self, array: Array) -> Array:
+        """What it was fed, from what it holds."""
+        return array / self.gain(array) - self.shift
+
+
 class Table:
     """The inputs for one tensor of a cache, for any tokens and any number of rows.
 
     `kind`: `heads` or `levels`, `[rows, heads, tokens, channels]`, or `state`, `[rows, heads, *shape]`, made from fold
-    numbers. `shift` is added to every element.
+    numbers. `spread`: for a cache that quantises.
     """
 
     def __init__(
-        self, kind: str, salt: int, heads: int, shape: tuple[int, ...], dtype: Any, strided: bool, shift: int
+        self, kind: str, salt: int, heads: int, shape: tuple[int, ...], dtype: Any, strided: bool, spread: Spread | None
     ) -> None:
         self.kind = kind
         self.salt = salt
@@ -72,7 +108,7 @@ class Table:
             self.channels *= size
         self.dtype = dtype
         self.strided = strided
-        self.shift = shift
+        self.spread = spread
         self.kept: dict[Any, Array] = {}
         self.kept_elements = 0
         self.blocks: dict[int, Array] = {}
@@ -120,7 +156,8 @@ class Table:
         """An array with the values of these tokens."""
         tokens = mx.array(list(numbers), dtype=mx.int32)
         made = plain_values(self.kind, self.salt, self.heads, self.channels, tokens, rows)
-        return (made + self.shift).astype(self.dtype)
+        made = made.astype(self.dtype)
+        return made if self.spread is None else self.spread.apply(made)
 
     def lay(self, plain: Array) -> Array:
         """The same in the wanted layout: without gaps, or as a model's projections are, tokens before heads."""
