@@ -1,8 +1,8 @@
 """The bare Python loop for mlx-lm: makes the calls on a cache that the adapter makes for the same sequences.
 
-It looks at nothing. Reads requests of docs/protocol.md from a file, one on a line, and prints `{"ops": ..., "seconds":
-...}`. Inputs are made for each append, as a caller makes them. What a sequence returns and leaves is computed at its end, all
-together, as the adapter does it.
+It looks at nothing. Reads requests of docs/protocol.md from a file, one on a line, and prints
+`{"ops": ..., "seconds": ...}`. Inputs are made for each append, as a caller makes them. What a sequence returns and
+leaves is computed at its end, all together, as the adapter does it.
 """
 
 from __future__ import annotations

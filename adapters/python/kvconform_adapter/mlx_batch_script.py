@@ -1,7 +1,7 @@
 """Writes a case of a batch as a program that needs only mlx-lm and mlx.
 
 The program keeps its own list of what each row must hold, and compares after the last op. All channels and heads of
-token t that went into row r are the number t + 1 + ROW * r; padding is -1. A state is one number that such numbers make.
+token t that went into row r are the number t + 1 + ROW * r; padding is -1. A state is a number made of such numbers.
 """
 
 from __future__ import annotations
@@ -230,8 +230,9 @@ def check_keys(place, part):
             for at, row in enumerate(rows):
                 wanted = needed(row, window)
                 # At the end, or anywhere in a ring.
-                held_at = [cell for cell in wanted if cell in held[at]] if window else held[at][len(held[at]) - len(wanted) :]
-                compare(f"{name}{what} of row {at}", wanted, held_at)
+                newest = held[at][len(held[at]) - len(wanted) :]
+                found = [cell for cell in wanted if cell in held[at]] if window else newest
+                compare(f"{name}{what} of row {at}", wanted, found)
                 if alone:
                     other = [cell for cell in held[at] if cell not in row]
                     compare(f"{name}{what} that are no tokens of the row", [], other)
@@ -323,7 +324,11 @@ def says(request: ScriptRequest) -> dict[str, tuple[int, bool]]:
     """What the cache must say of itself, and whether more is right too."""
     tensors = request.expected.get("tensors", {})
     alone = bool(request.expected.get("length"))
-    methods = {"size": "size" if hasattr(owner_of(request.variant), "size") else "__len__", "unused": "empty", "bytes": "nbytes"}
+    methods = {
+        "size": "size" if hasattr(owner_of(request.variant), "size") else "__len__",
+        "unused": "empty",
+        "bytes": "nbytes",
+    }
     found = {}
     for name, rows in tensors.items():
         word = name.rpartition(".")[2].removeprefix("list_")
@@ -360,7 +365,9 @@ def write_batch_script(request: ScriptRequest, version: str) -> str:
     names |= {"load_prompt_cache", "save_prompt_cache"} if "save" in kinds else set()
     standard = [*(["copy"] if kinds & {"copy", "split"} else []), "sys", *(["tempfile"] if "save" in kinds else [])]
     tokens = sum(tokens_of(name, argument) for name, argument in ops)
-    windows = ["states" if part == "ArraysCache-batch" else params.capacity if "Rotating" in part else 0 for part in parts]
+    windows = [
+        "states" if part == "ArraysCache-batch" else params.capacity if "Rotating" in part else 0 for part in parts
+    ]
     prefixes = [f"layer {place}: " if request.variant == LIST else "" for place in range(len(parts))]
     sizes = [
         f"ROW = {tokens + 1}  # token t that went into row r is the number t + 1 + ROW * r; padding is -1",

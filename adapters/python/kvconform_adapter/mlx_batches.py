@@ -25,7 +25,7 @@ OWNERS = {"ArraysCache-batch": "ArraysCache", LIST: "CacheList"}
 """The classes of the batches that have not their class's name."""
 WORDS = ("plain", "causal", "window", "step2", "step3")
 PAD, PAD_TOKEN = 0.5, TOKENS_MAX - 1
-"""What a model computes for padding means nothing: here it is no value of the formula, or a token that no sequence has."""
+"""What a model computes for padding means nothing: here it is no value of the formula, or a token of no sequence."""
 
 
 def owner_of(name: str) -> Any:
@@ -104,7 +104,7 @@ class BatchPlan:
 def make(owner: Any, name: str, params: Params, *padding: list[int]) -> Cache:
     """A new cache, of a batch with its padding."""
     sizes = {"BatchRotatingKVCache": params.capacity, "ArraysCache-batch": params.states}
-    # Before 0.31 states that no prompt is padded for have no padding (`finalize`); since then it says how many rows there are.
+    # Before 0.31 `finalize` takes the padding from states that go on; since then it says how many rows there are.
     if name == "ArraysCache-batch" and not hasattr(owner, "batch_size") and not any(map(any, padding)):
         padding = ()
     return owner(*([sizes[name]] if name in sizes else []), *padding)
@@ -133,7 +133,9 @@ def make_batch_plan(name: str, params: Params, pool: TablePool) -> BatchPlan:
             tables = [pool.table("state", salt, params.heads, shape, dtype, strided, None) for salt in salts]
         else:
             sizes = (("keys", params.key_dim), ("values", params.value_dim))
-            tables = [pool.table("heads", SALTS[part], params.heads, (size,), dtype, strided, None) for part, size in sizes]
+            tables = [
+                pool.table("heads", SALTS[part], params.heads, (size,), dtype, strided, None) for part, size in sizes
+            ]
         return Leaf(kind, f"layer{place}." if name == LIST else "", tuple(tables))
 
     step = next((int(word[4:]) for word in words if word.startswith("step")), 0)
@@ -330,7 +332,7 @@ class Batch:
 
     def positions(self) -> list[list[int]]:
         """Where the next token of each row stands, for each cache; no numbers for one of states."""
-        found = []
+        found: list[list[int]] = []
         for leaf, cache in self.leaves():
             if leaf.states:
                 found.append([])

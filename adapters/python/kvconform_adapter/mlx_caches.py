@@ -30,6 +30,7 @@ Cache = Any
 Array = Any
 """An mlx.core.array."""
 
+
 @lru_cache(maxsize=1)
 def load_caches() -> Any:
     """The module of the caches, without the rest of mlx-lm: that imports transformers, which no cache needs."""
@@ -228,13 +229,14 @@ def count(cache: Cache) -> int:
 
 
 @lru_cache(maxsize=64)
-def numbers_of(owner: type) -> tuple[bool, bool, bool]:
+def numbers_of(name: str) -> tuple[bool, bool, bool]:
     """Whether a class itself, not only the one that all derive from, says its size, whether it is unused, its bytes."""
-    base = load_caches()._BaseCache  # noqa: SLF001
+    owner = getattr(load_caches(), name)
+    base = load_caches()._BaseCache
     size = "size" if hasattr(owner, "size") else "__len__"
     size_said, unused, bytes_said = (
-        hasattr(owner, name) and getattr(owner, name) is not getattr(base, name, None)
-        for name in (size, "empty", "nbytes")
+        hasattr(owner, word) and getattr(owner, word) is not getattr(base, word, None)
+        for word in (size, "empty", "nbytes")
     )
     return size_said, unused, bytes_said
 
@@ -245,9 +247,9 @@ def own_numbers(cache: Cache, parts: list[Cache]) -> list[tuple[str, int]]:
     Docstring of `_BaseCache.size`: "Not every cache is required to implement this". So that of a cache of several is
     read where all that have an offset implement it.
     """
-    size, unused, taken = numbers_of(type(cache))
+    size, unused, taken = numbers_of(type(cache).__name__)
     found = []
-    if size and all(numbers_of(type(part))[0] for part in parts if hasattr(part, "offset")):
+    if size and all(numbers_of(type(part).__name__)[0] for part in parts if hasattr(part, "offset")):
         found.append(("size", count(cache)))
     if unused:
         found.append(("unused", int(cache.empty())))

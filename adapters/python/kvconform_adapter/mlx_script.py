@@ -19,10 +19,10 @@ from kvconform_adapter.mlx_script_parts import (
     NUMBERS_IN_BINARY,
     PREAMBLE,
     READERS,
-    SEEN,
-    SEEN_IN_BINARY,
     SAID,
     SAYING,
+    SEEN,
+    SEEN_IN_BINARY,
     STORING,
 )
 from kvconform_adapter.request import Op, RequestError, ScriptRequest

@@ -1,13 +1,11 @@
-"""What a recurrent layer does with its cache in a batch: states of the rows that fold their tokens, and nothing that pads.
+"""What a recurrent layer does with its cache in a batch: states of rows that fold their tokens, and nothing that pads.
 
-The states are worked out from those that the cache holds, so that whatever it does to a row shows in all that follows. Padding is left
-out as models do it (`models/qwen3_next.py`, `models/falcon_h1.py` of mlx-lm): a recurrence by the mask, and what a
-convolution keeps also by `lengths`.
+The states are worked out from those that the cache holds, so that whatever it does to a row shows in all that follows.
+Padding is left out as models do it (`models/qwen3_next.py`, `models/falcon_h1.py` of mlx-lm): a recurrence by the mask,
+and what a convolution keeps also by `lengths`.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import mlx.core as mx
 

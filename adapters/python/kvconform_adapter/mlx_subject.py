@@ -198,7 +198,8 @@ class Runner:
         if session.original is not None:
             held += self.original(session.original)
         if self.watch:
-            held += [(name, array[...] if spread is None else spread.undo(array)) for name, array, spread in session.inputs]
+            for name, array, spread in session.inputs:
+                held.append((name, array[...] if spread is None else spread.undo(array)))
         entries = []
         table = self.reply.table
         for name, array in held:

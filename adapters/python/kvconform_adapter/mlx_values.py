@@ -57,7 +57,7 @@ def plain_values(kind: str, salt: int, heads: int, channels: int, tokens: Array,
 
 @lru_cache(maxsize=256)
 def gains(kind: int, rows: int, heads: int, channels: int, group: int) -> Array:
-    """Powers of two, `[rows, heads, 1, channels]`: others for keys and values, and for neighbouring rows, heads and groups."""
+    """Powers of two, `[rows, heads, 1, channels]`: others for values, and for the next row, head and group."""
     power = kind + 2 * (mx.arange(heads) % 2)[:, None, None] + 4 * (mx.arange(rows) % 2)[:, None, None, None]
     return 2.0 ** (power - 8 * (mx.arange(channels) // group % 2))
 
@@ -66,9 +66,9 @@ def gains(kind: int, rows: int, heads: int, channels: int, group: int) -> Array:
 class Spread:
     """What is done to the inputs of a cache that quantises, and taken back from what it holds.
 
-    A `shift` is added: mlx fits its steps to the end of a group's range that is farther from zero, so that with few bits
-    the two levels themselves are not among them; zero and one other number always are. Then they are multiplied, so
-    that scales and biases of another tensor (`kind`), row, head or group are wrong ones.
+    A `shift` is added: mlx fits its steps to the end of a group's range that is farther from zero, so that with few
+    bits the two levels themselves are not among them; zero and one other number always are. Then they are multiplied,
+    so that scales and biases of another tensor (`kind`), row, head or group are wrong ones.
     """
 
     shift: int
