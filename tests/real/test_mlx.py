@@ -26,7 +26,14 @@ SEPARATE = 1000 if LONG else 6
 
 pytestmark = pytest.mark.skipif(not PYTHON, reason="KVCONFORM_MLX names no interpreter with mlx-lm")
 
-CLEAN = ("KVCache", "ChunkedKVCache", "QuantizedKVCache", "QuantizedKVCache-group32", "ArraysCache")
+CLEAN = (
+    "KVCache",
+    "ChunkedKVCache",
+    "QuantizedKVCache",
+    "QuantizedKVCache-group32",
+    "ArraysCache",
+    "ArraysCache-batch",
+)
 """In 0.32.2 nothing is wrong with these but what `only_known` lets through."""
 GUARDED = "RotatingKVCache"
 """Right as long as it is trimmed only where it says that it can be, and first tokens are not kept."""
@@ -125,6 +132,23 @@ def test_a_guarded_ring_holds_what_it_must(result: Any) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize(
+    "variant", ["KVCache", "ChunkedKVCache", "QuantizedKVCache", "RotatingKVCache", "ArraysCache-batch"]
+)
+def test_what_its_callers_do_is_right(variant: str) -> None:
+    """No trim by a negative number, none of what says that it cannot be trimmed, no append of nothing."""
+    words = ["run", f"mlx-lm:{variant}", "--python", PYTHON, "--contract", "mlx-lm-callers", *BUDGET]
+    status, text = run(*words, "--json", "-", "--quiet")
+    assert status in (0, 1), text
+    wrong = [
+        found["title"]
+        for found in findings(json.loads(text), variant)
+        if not any(bits in found["case"]["params"].get("parts", "") for bits in ("bits3", "bits5", "bits6"))
+        and not (variant == GUARDED and (found["law"] == "ALIAS" or found["case"]["params"]["keep"] > 0))
+    ]
+    assert wrong == []
+
+
 BROKEN = {
     "a window that is one too wide": (
         "models/base.py",
@@ -196,6 +220,62 @@ BROKEN = {
         "    def __setitem__(self, idx, value):\n        self.cache[idx] = value",
         "ArraysCache",
         "ISOLATION",
+    ),
+    "scales of another tensor": (
+        "models/cache.py",
+        "            self.values[i][..., prev : self.offset, :] = values[i]",
+        "            self.values[i][..., prev : self.offset, :] = values[i] if i < 2 else keys[i]",
+        "QuantizedKVCache",
+        "VALUES",
+    ),
+    "a size in bytes that forgets the values": (
+        "models/cache.py",
+        "        return self.keys.nbytes + self.values.nbytes\n\n\nclass RotatingKVCache",
+        "        return self.keys.nbytes\n\n\nclass RotatingKVCache",
+        "KVCache",
+        "LENGTH",
+    ),
+    "states of rows that join in the wrong order": (
+        "models/cache.py",
+        "            return mx.concatenate([a, b])\n",
+        "            return mx.concatenate([b, a])\n",
+        "ArraysCache-batch",
+        "BATCH",
+    ),
+    "a mask of states that lets one pad in": (
+        "models/cache.py",
+        "            in_length = pos < self.lengths[:, None]",
+        "            in_length = pos <= self.lengths[:, None]",
+        "ArraysCache-batch",
+        "STATE",
+    ),
+    "states that are taken out of the first row": (
+        "models/cache.py",
+        "        cache.cache = [c[idx : idx + 1] for c in self.cache]",
+        "        cache.cache = [c[0:1] for c in self.cache]",
+        "ArraysCache-batch",
+        "SAVE",
+    ),
+    "a layer of several caches of which one is not prepared": (
+        "models/cache.py",
+        "        for c in self.caches:\n            c.prepare(**kwargs)",
+        "        self.caches[-1].prepare(**kwargs)",
+        "CacheList-batch",
+        "STATE",
+    ),
+    "a layer of several caches of which one is not extended": (
+        "models/cache.py",
+        "        for c, o in zip(self.caches, other.caches):\n            c.extend(o)",
+        "        for c, o in zip(self.caches[:1], other.caches):\n            c.extend(o)",
+        "CacheList-batch",
+        "BATCH",
+    ),
+    "a layer of several caches that says the least size": (
+        "models/cache.py",
+        "        return max(c.size() for c in self.caches)",
+        "        return min(c.size() for c in self.caches)",
+        "CacheList",
+        "LENGTH",
     ),
 }
 """What is done to a copy of mlx-lm: file, text, what stands there instead, and the variant and law that show it."""
