@@ -19,7 +19,7 @@
 #include "reports/result.h"
 #include "reports/summary.h"
 
-enum { PLUGIN_MEMORY_MB = 1024, PLUGIN_GROWTH_MB = 16, PROOF_RUNS = 20000, DEATHS_PROCESS = 100 };
+enum { PLUGIN_MEMORY_MB = 1024, PLUGIN_GROWTH_MB = 16, PROOF_RUNS = 20000, PROOF_RUNS_OF_SEQUENCES = 4000, DEATHS_PROCESS = 100 };
 
 /* The state of a whole run. */
 typedef struct running {
@@ -216,7 +216,7 @@ static void run_variant(running *self, kvc_crew *crew, const kvc_spec *spec, kvc
     kvc_selection selection = {.seed = options->seed, .profile = (int32_t)options->profile};
     kvc_exploration exploration;
     kvc_bench bench = {crew, session->catalogue, contract, spec, run->variant, kvc_params_standard(),
-                       PROOF_RUNS, NULL};
+                       spec->memory != 0 ? PROOF_RUNS_OF_SEQUENCES : PROOF_RUNS, NULL};
     kvc_generator *generator =
         kvc_generator_open(session->catalogue, contract, spec, run->variant, run->version, variants, options->seed,
                            options->profile, &error);

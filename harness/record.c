@@ -167,14 +167,13 @@ static const kvc_contract_rule *rule_of_storing(const kvc_plan *plan, const kvc_
 
 /*
  * Whether a rule that is documented does not speak of the situation. The texts on what was not recorded speak of caches that record
- * nothing, and those on a crop of caches that were never used or hold tokens, not of one that was initialised early and is empty. That what
- * cannot be restored leaves what was there, and that an empty sequence is restored as one, is our argument.
+ * nothing, and those on a crop of caches that were never used or hold tokens, not of one that was initialised early and is empty. That an
+ * empty sequence is restored as one is our argument.
  */
 static int is_beyond_the_text(const kvc_failure *failure, const kvc_contract_rule *rule)
 {
     return (rule->name == KVC_CONTRACT_UNRECORDED && failure->deviation == KVC_NOT_REFUSED && failure->situation.recording != 0) ||
            (rule->name == KVC_CONTRACT_CROP_OVER && failure->situation.held == 3) ||
-           (rule->name == KVC_CONTRACT_SEQ_RESTORE_DAMAGED && failure->law == KVC_ATOMIC) ||
            (rule->name == KVC_CONTRACT_SEQ_RESTORE && failure->situation.ask == KVC_ASK_ZERO);
 }
 

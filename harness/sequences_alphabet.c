@@ -180,7 +180,7 @@ int kvc_sequences_letter_op(kvc_letter letter, const kvc_model *model, kvc_op *o
         op->n = 3;
         return 1;
     case RESTORE_BROKEN:
-        op->n = KVC_DAMAGES;
+        op->n = 8;
         return 1;
     default:
         return 1;
@@ -212,6 +212,11 @@ static int32_t random_count(const kvc_model *model, kvc_random *random)
     default:
         return params->load;
     }
+}
+
+static int32_t random_damage(const kvc_model *model, kvc_random *random)
+{
+    return kvc_random_between(random, 1, kvc_plan_saves_to_files(model->plan) ? KVC_DAMAGES : KVC_DAMAGES_OF_FILES - 1);
 }
 
 /* A range of positions, most often one that ends with the newest. */
@@ -294,7 +299,7 @@ void kvc_sequences_random_op(const kvc_model *model, kvc_random *random, kvc_op 
         op->n = !kvc_random_one_in(random, 4);
         return;
     case KVC_SEQ_RESTORE:
-        op->n = kvc_random_one_in(random, 2) ? 0 : kvc_random_between(random, 1, KVC_DAMAGES);
+        op->n = kvc_random_one_in(random, 2) ? 0 : random_damage(model, random);
         return;
     default:
         return;
@@ -320,11 +325,17 @@ int kvc_sequences_follow(const kvc_model *model, const kvc_op *last, unsigned ki
     memset(op, 0, sizeof *op);
     if (last == NULL)
         return !kvc_random_one_in(random, 8) && follow_with(op, KVC_DECODE, 0, random_count(model, random));
+    if (kvc_plan_has_checkpoints(model->plan) && (last->kind == KVC_SEQ_SAVE || (last->kind == KVC_DECODE && model->sequences->has_saved))) {
+        /* A checkpoint is gone back to when its sequence has gone on. */
+        int32_t of = last->kind == KVC_SEQ_SAVE ? last->sequence : last->rows[0];
+        return !kvc_random_one_in(random, 3) && (last->kind == KVC_SEQ_SAVE || (restores && of == model->sequences->saved_of)) &&
+               follow_with(op, last->kind == KVC_SEQ_SAVE ? KVC_DECODE : KVC_SEQ_RESTORE, of, last->kind == KVC_SEQ_SAVE ? random_count(model, random) : 0);
+    }
     switch ((kvc_op_kind)last->kind) {
     case KVC_SEQ_SAVE:
         return restores && !kvc_random_one_in(random, 3) &&
                follow_with(op, KVC_SEQ_RESTORE, kvc_random_one_in(random, 2) ? 0 : (int32_t)kvc_random_below(random, (uint32_t)model->rows),
-                           kvc_random_one_in(random, 4) ? kvc_random_between(random, 1, KVC_DAMAGES) : 0);
+                           kvc_random_one_in(random, 4) ? random_damage(model, random) : 0);
     case KVC_SEQ_CP:
         if (restores && model->sequences->has_saved && kvc_random_one_in(random, 4))
             return follow_with(op, KVC_SEQ_RESTORE, last->other, 0);

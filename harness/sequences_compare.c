@@ -76,7 +76,7 @@ float kvc_sequences_bound(const kvc_plan *plan)
     static const struct {
         const char *word;
         float bound;
-    } bounds[] = {{"q4_0", 0.5f}, {"q8_0", 0.05f}, {"f16", 0.02f}};
+    } bounds[] = {{"q4_", 0.5f}, {"q5_", 0.5f}, {"iq4_nl", 0.5f}, {"q8_0", 0.05f}, {"bf16", 0.1f}, {"f16", 0.02f}};
 
     for (size_t at = 0; at < sizeof bounds / sizeof bounds[0]; at++) {
         if (strstr(plan->parts, bounds[at].word) != NULL)

@@ -30,6 +30,16 @@ int kvc_plan_is_split(const kvc_plan *plan)
     return strstr(plan->parts, "split") != NULL;
 }
 
+int kvc_plan_saves_to_files(const kvc_plan *plan)
+{
+    return strstr(plan->parts, "file") != NULL;
+}
+
+int kvc_plan_has_checkpoints(const kvc_plan *plan)
+{
+    return strstr(plan->parts, "checkpoint") != NULL;
+}
+
 static void empty(kvc_sequence_log *log)
 {
     log->count = 0;
@@ -45,6 +55,7 @@ void kvc_sequences_start(kvc_sequences *sequences)
 {
     sequences->chunks = sequences->cells = 0;
     sequences->has_saved = 0;
+    sequences->saved_of = -1;
     for (int at = 0; at < KVC_SEQUENCES_MAX; at++) {
         empty(&sequences->log[at]);
         sequences->log[at].used = 0;
@@ -56,6 +67,17 @@ void kvc_sequences_start(kvc_sequences *sequences)
 static void copy_log(kvc_sequence_log *to, const kvc_sequence_log *from)
 {
     memcpy(to, from, offsetof(kvc_sequence_log, entry) + (size_t)from->count * sizeof from->entry[0]);
+}
+
+void kvc_sequences_copy(kvc_sequences *to, const kvc_sequences *from)
+{
+    to->chunks = from->chunks;
+    to->cells = from->cells;
+    to->has_saved = from->has_saved;
+    to->saved_of = from->saved_of;
+    for (int at = 0; at < KVC_SEQUENCES_MAX; at++)
+        copy_log(&to->log[at], &from->log[at]);
+    copy_log(&to->saved, &from->saved);
 }
 
 static int count_in(const kvc_sequence_log *log, range where)
@@ -157,11 +179,13 @@ static void expect_decode(const kvc_model *model, const kvc_op *op, kvc_expectat
         first = (int64_t)last_of(log) + 1 + op->begin;
         out->unspecified |= first < 0 || first + op->n > KVC_TOKENS_MAX;
         /* With cells of its own each sequence has room for so many; otherwise all have it together. */
-        /* Cells of a window are given to newer tokens, but not those that sequences share: a window may be full of them. */
-        if (kvc_plan_remembers(model->plan, KVC_MEMORY_WINDOW) && log->shares != 0)
-            merge(out, KVC_EITHER, rules->rule[KVC_CONTRACT_CELLS]);
         if (has_cells && kvc_plan_is_split(model->plan) && log->count + op->n > capacity)
             merge(out, KVC_MUST_REFUSE, rules->rule[KVC_CONTRACT_CELLS]);
+    }
+    /* Cells of a window are given to newer tokens, but not those that sequences share: it may be full of them, for all sequences. */
+    for (int at = 0; at < model->rows && kvc_plan_remembers(model->plan, KVC_MEMORY_WINDOW); at++) {
+        if (all->log[at].shares != 0)
+            merge(out, KVC_EITHER, rules->rule[KVC_CONTRACT_CELLS]);
     }
     if (!out->unspecified && has_cells && !kvc_plan_is_split(model->plan) &&
         kvc_sequences_used(model, 0) + op->n * op->count > capacity)
@@ -258,6 +282,17 @@ static void expect_move(const kvc_model *model, const kvc_op *op, kvc_expectatio
     }
 }
 
+/* Whether a sequence holds all that was saved of it, and perhaps more behind. */
+static int goes_on_from_saved(const kvc_sequences *all, int32_t sequence)
+{
+    const kvc_sequence_log *now = &all->log[sequence];
+    int same = all->saved_of == sequence && all->saved.count > 0 && all->saved.count <= now->count;
+
+    for (int32_t at = 0; same && at < all->saved.count; at++)
+        same = now->entry[at].cell == all->saved.entry[at].cell && now->entry[at].position == all->saved.entry[at].position;
+    return same;
+}
+
 static void expect_restore(const kvc_model *model, const kvc_op *op, kvc_expectation *out)
 {
     const kvc_rules *rules = &model->plan->rules;
@@ -267,13 +302,22 @@ static void expect_restore(const kvc_model *model, const kvc_op *op, kvc_expecta
 
     out->rule = rules->rule[KVC_CONTRACT_SEQ_RESTORE];
     out->unspecified |= !all->has_saved || op->n < 0 || op->n > KVC_DAMAGES;
+    if (kvc_plan_has_checkpoints(model->plan)) {
+        /* The rest must be there still. Whole states are damaged, not those. */
+        out->unspecified |= op->n > 0 || !goes_on_from_saved(all, op->sequence);
+        if (now->shares != 0)
+            merge(out, KVC_EITHER, rules->rule[KVC_CONTRACT_CELLS]);
+        return;
+    }
     if (out->unspecified)
         return;
     if (op->n > 0) {
         /* What holds nothing has little that could be damaged. */
-        out->unspecified |= all->saved.count == 0;
-        merge(out, KVC_MUST_REFUSE, rules->rule[KVC_CONTRACT_SEQ_RESTORE_DAMAGED]);
-        return;
+        out->unspecified |= all->saved.count == 0 || (op->n >= KVC_DAMAGES_OF_FILES && !kvc_plan_saves_to_files(model->plan));
+        /* What stands behind a whole state may be left unread. */
+        merge(out, op->n == KVC_DAMAGE_LONGER ? KVC_EITHER : KVC_MUST_REFUSE, rules->rule[KVC_CONTRACT_SEQ_RESTORE_DAMAGED]);
+        if (op->n != KVC_DAMAGE_LONGER)
+            return;
     }
     /* Cells that it shares with others stay theirs. */
     used -= kvc_plan_is_split(model->plan) || now->shares == 0 ? now->count : 0;
@@ -511,13 +555,20 @@ static void commit_restore(kvc_model *model, const kvc_op *op)
     int32_t window = model->plan->params.window;
     uint8_t used = log->used;
 
-    empty_sequence(all, op->sequence);
-    copy_log(log, &all->saved);
+    if (kvc_plan_has_checkpoints(model->plan)) {
+        /* Cells stay where they were, its own or shared. */
+        uint8_t shares = log->shares;
+        copy_log(log, &all->saved);
+        log->shares = shares;
+    } else {
+        empty_sequence(all, op->sequence);
+        copy_log(log, &all->saved);
+        log->shares = 0;
+        for (int32_t at = 0; at < log->count; at++)
+            log->entry[at].cell = all->cells++;
+    }
     log->used = (uint8_t)(used | log->used);
-    log->shares = 0;
     log->removed = 0;
-    for (int32_t at = 0; at < log->count; at++)
-        log->entry[at].cell = all->cells++;
     /* Of a window only what it needs is saved. */
     if (kvc_plan_remembers(model->plan, KVC_MEMORY_WINDOW) && last_of(log) + 2 - window > log->held)
         log->held = last_of(log) + 2 - window;
@@ -557,6 +608,7 @@ void kvc_sequences_commit(kvc_model *model, const kvc_op *op, const kvc_expectat
             copy_log(&all->saved, &all->log[op->sequence]);
             all->saved.copied = all->saved.moved = 0;
             all->has_saved = 1;
+            all->saved_of = op->sequence;
             break;
         case KVC_SEQ_RESTORE:
             commit_restore(model, op);

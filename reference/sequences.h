@@ -10,7 +10,9 @@
 
 #include "reference/plan.h"
 
-enum { KVC_SEQUENCES_MAX = 4, KVC_LOG_MAX = 1024, KVC_DAMAGES = 8 };
+enum { KVC_SEQUENCES_MAX = 4, KVC_LOG_MAX = 1024 };
+/* Numbers of damages of a saved state (docs/protocol.md): all, the first that only a file can have, and the one that only adds to it. */
+enum { KVC_DAMAGES = 21, KVC_DAMAGES_OF_FILES = 20, KVC_DAMAGE_LONGER = 18 };
 
 /* One token of one sequence. What the judge saw of its cell goes along with it. */
 typedef struct kvc_entry {
@@ -43,6 +45,7 @@ typedef struct kvc_sequences {
     int32_t chunks; /* decodes so far */
     int32_t cells;  /* cells so far */
     int has_saved;
+    int32_t saved_of; /* the sequence that was saved */
     kvc_sequence_log log[KVC_SEQUENCES_MAX];
     kvc_sequence_log saved;
 } kvc_sequences;
@@ -61,9 +64,14 @@ static inline int kvc_plan_remembers(const kvc_plan *plan, kvc_memory memory)
 }
 /* Whether each sequence has cells of its own, by a word of the plan's parts. */
 int kvc_plan_is_split(const kvc_plan *plan);
+/* Whether states are saved to files, or are checkpoints of what cannot be gone back to otherwise, by other words. */
+int kvc_plan_saves_to_files(const kvc_plan *plan);
+int kvc_plan_has_checkpoints(const kvc_plan *plan);
 
 /* Empties the model for a new sequence of ops. */
 void kvc_sequences_start(kvc_sequences *sequences);
+/* Copies what is used of it, which is much less than its size. */
+void kvc_sequences_copy(kvc_sequences *to, const kvc_sequences *from);
 /* As kvc_model_expect, kvc_model_commit. */
 void kvc_sequences_expect(const struct kvc_model *model, const kvc_op *op, struct kvc_expectation *out);
 void kvc_sequences_commit(struct kvc_model *model, const kvc_op *op, const struct kvc_expectation *expectation, int refused);

@@ -140,7 +140,7 @@ static int read_data(reader *self, kvc_cells *cells)
     return 1;
 }
 
-static int read_cells(reader *self, kvc_cells *cells, kvc_blob *blob)
+static int read_cells(reader *self, kvc_cells *cells)
 {
     uint32_t streams = take_u32(self);
 
@@ -148,8 +148,6 @@ static int read_cells(reader *self, kvc_cells *cells, kvc_blob *blob)
     cells->layers = 0;
     for (uint32_t stream = 0; stream < streams && !self->bad; stream++) {
         uint32_t count;
-        if (blob->cells_begin == 0)
-            blob->cells_begin = self->at;
         count = take_u32(self);
         if (count == 0)
             continue;
@@ -165,8 +163,6 @@ static int read_cells(reader *self, kvc_cells *cells, kvc_blob *blob)
             if (owners > 64 || take(self, owners * sizeof(int32_t)) == NULL)
                 return 0;
         }
-        if (blob->data_begin == 0)
-            blob->data_begin = self->at + sizeof(uint32_t);
         if (!read_data(self, cells))
             return 0;
     }
@@ -178,8 +174,6 @@ static int read_states(reader *self, int layers, kvc_blob *blob)
 {
     uint32_t count;
 
-    if (blob->cells_begin == 0)
-        blob->cells_begin = self->at;
     count = take_u32(self);
     if (self->bad || count > KVC_CELLS_MAX)
         return 0;
@@ -192,8 +186,6 @@ static int read_states(reader *self, int layers, kvc_blob *blob)
     }
     blob->states = (int)count;
     (void)take_u32(self); /* whether the states are transposed: no released version does it */
-    if (blob->data_begin == 0)
-        blob->data_begin = self->at;
     (void)take_u32(self);
     for (int layer = 0; layer < 2 * layers; layer++) {
         uint64_t row;
@@ -217,12 +209,11 @@ int kvc_blob_read(const uint8_t *bytes, size_t size, const kvc_memory_shape *sha
     blob->states = 0;
     blob->position = -1;
     blob->state = 0;
-    blob->cells_begin = blob->data_begin = 0;
     (void)take_u32(&self);
     (void)take_u32(&self);
-    if (shape->attention && !read_cells(&self, &blob->attention, blob))
+    if (shape->attention && !read_cells(&self, &blob->attention))
         return 0;
-    if (shape->window && !read_cells(&self, &blob->window, blob))
+    if (shape->window && !read_cells(&self, &blob->window))
         return 0;
     if (shape->recurrent > 0 && !read_states(&self, shape->recurrent, blob))
         return 0;

@@ -37,8 +37,6 @@ typedef struct kvc_blob {
     int states;         /* recurrent cells */
     int32_t position;   /* of the last of them, -1 without one */
     uint64_t state;     /* digest of its rows in all layers */
-    size_t cells_begin; /* where the first count of cells stands */
-    size_t data_begin;  /* where the first number of layers stands; 0: there is none */
 } kvc_blob;
 
 /* Turns `count` elements of a cache type into numbers. */

@@ -17,10 +17,10 @@
 #include "blob.h"
 #include "model.h"
 #include "plugin_choice.h"
+#include "saved.h"
 #include "script.h"
 
 enum { SEQUENCES_MAX = 4, LOGITS_SHOWN = 16, COLUMNS = 4, MODEL_PATH = 512 };
-enum { DAMAGE_EMPTY = 1, DAMAGE_HEAD, DAMAGE_HALF, DAMAGE_BYTE, DAMAGE_MAGIC, DAMAGE_CELLS, DAMAGE_LAYERS, DAMAGE_TYPE };
 
 /* Which token a cell's values are of. */
 typedef struct word {
@@ -49,8 +49,7 @@ struct kvc_cache {
     struct llama_batch batch;
     uint8_t *bytes; /* of a state that is read */
     size_t room;
-    uint8_t *saved;
-    size_t saved_size;
+    kvc_saved saved;
     kvc_blob blob;
     shown shown[SEQUENCES_MAX];
     char code[16];
@@ -133,12 +132,6 @@ static int by_values(const void *a, const void *b)
     return (left->values[0] > right->values[0]) - (left->values[0] < right->values[0]);
 }
 
-/* How far values may be apart that are of one token: by the order of the arithmetic, and by a step of the cache's type. */
-static float tolerance(const kvc_cache *cache)
-{
-    return cache->type == GGML_TYPE_F32 ? 1e-4f : cache->type == GGML_TYPE_F16 ? 4e-3f : 0.1f;
-}
-
 static int are_near(const float *a, const float *b, float most)
 {
     for (int at = 0; at < KVC_CELL_FIRST; at++) {
@@ -151,7 +144,7 @@ static int are_near(const float *a, const float *b, float most)
 /* The token whose values these are; past the last one when there is none. */
 static int32_t token_of(const kvc_cache *cache, const float *values)
 {
-    float most = tolerance(cache);
+    float most = cache->choice.near;
     int low = 0;
     int high = cache->words;
 
@@ -204,7 +197,7 @@ static int learn_words(kvc_cache *cache)
         cache->word[token].token = token;
         /* Two tokens that a cache type rounds to the same could not be told apart. */
         for (int other = 0; other < token; other++) {
-            if (are_near(cache->word[other].values, cache->word[token].values, 2 * tolerance(cache)))
+            if (are_near(cache->word[other].values, cache->word[token].values, 2 * cache->choice.near))
                 return 0;
         }
     }
@@ -229,18 +222,13 @@ static void close_cache(kvc_cache *cache)
         free(cache->shown[at].window);
     }
     free(cache->bytes);
-    free(cache->saved);
+    kvc_saved_clear(&cache->saved);
     free(cache);
 }
 
 static void copy_numbers(const void *elements, float *out, int64_t count)
 {
     memcpy(out, elements, (size_t)count * sizeof *out);
-}
-
-static enum ggml_type type_of(const char *name)
-{
-    return strcmp(name, "GGML_TYPE_Q8_0") == 0 ? GGML_TYPE_Q8_0 : strcmp(name, "GGML_TYPE_F16") == 0 ? GGML_TYPE_F16 : GGML_TYPE_F32;
 }
 
 /* Returns 0 for what this plugin does not have. */
@@ -251,7 +239,10 @@ static int set_choice(kvc_cache *cache, const char *name, const kvc_params *para
     for (size_t at = 0; kvc_llama_variant(at) != NULL; at++)
         cache->variant = strcmp(kvc_llama_variant(at), name) == 0 ? kvc_llama_variant(at) : cache->variant;
     cache->params = *params;
-    cache->type = type_of(cache->choice.type_word);
+    cache->saved.in_file = cache->choice.in_file;
+    cache->saved.checkpoint = cache->choice.checkpoint;
+    cache->saved.attention = cache->choice.shape.attention;
+    cache->type = cache->choice.type;
     cache->numbers = cache->type == GGML_TYPE_F32 ? copy_numbers : ggml_get_type_traits(cache->type)->to_float;
     return 1;
 }
@@ -280,9 +271,7 @@ static void stop(kvc_cache *cache)
     if (cache->context != NULL)
         llama_free(cache->context);
     cache->context = NULL;
-    free(cache->saved);
-    cache->saved = NULL;
-    cache->saved_size = 0;
+    kvc_saved_clear(&cache->saved);
 }
 
 static kvc_cache *open_cache(const char *name, const kvc_params *params, const char *parts, const char *layers)
@@ -399,62 +388,6 @@ static void show_logits(kvc_cache *cache, const kvc_op *op, kvc_observation *out
     }
 }
 
-static int save(kvc_cache *cache, llama_seq_id sequence)
-{
-    size_t size = llama_state_seq_get_size(cache->context, sequence);
-    uint8_t *bytes = size > 0 ? malloc(size) : NULL;
-
-    if (bytes == NULL || llama_state_seq_get_data(cache->context, bytes, size, sequence) != size) {
-        free(bytes);
-        return 0;
-    }
-    free(cache->saved);
-    cache->saved = bytes;
-    cache->saved_size = size;
-    return 1;
-}
-
-/* Spoils a copy of what was saved, and returns how many bytes of it are handed over. */
-static size_t damage(kvc_cache *cache, int32_t how, uint8_t *bytes)
-{
-    size_t size = cache->saved_size;
-    size_t place = 0;
-
-    switch (how) {
-    case DAMAGE_EMPTY:
-        return 0;
-    case DAMAGE_HEAD:
-        return 8;
-    case DAMAGE_HALF:
-        return size / 2;
-    case DAMAGE_BYTE:
-        return size - 1;
-    default:
-        break;
-    }
-    if (kvc_blob_read(cache->saved, size, &cache->choice.shape, cache->numbers, KVC_MODEL_WIDTH, &cache->blob))
-        place = how == DAMAGE_CELLS ? cache->blob.cells_begin + 2 : how == DAMAGE_LAYERS ? cache->blob.data_begin
-                : how == DAMAGE_TYPE ? cache->blob.data_begin + 4 : 0;
-    bytes[place] ^= 0x55;
-    return size;
-}
-
-static int restore(kvc_cache *cache, llama_seq_id sequence, int32_t how)
-{
-    uint8_t *bytes = cache->saved_size > 0 ? malloc(cache->saved_size) : NULL;
-    size_t size = cache->saved_size;
-    size_t read;
-
-    if (bytes == NULL)
-        return 0;
-    memcpy(bytes, cache->saved, size);
-    if (how > 0)
-        size = damage(cache, how, bytes);
-    read = llama_state_seq_set_data(cache->context, bytes, size, sequence);
-    free(bytes);
-    return read > 0;
-}
-
 static void refuse_with(kvc_cache *cache, kvc_observation *out, const char *format, int code)
 {
     (void)snprintf(cache->code, sizeof cache->code, format, code);
@@ -496,11 +429,11 @@ static void run(kvc_cache *cache, const kvc_op *op, const int32_t *numbers, kvc_
         llama_memory_clear(memory, op->n != 0);
         break;
     case KVC_SEQ_SAVE:
-        if (!save(cache, op->sequence))
+        if (!kvc_saved_take(&cache->saved, cache->context, op->sequence))
             refuse_with(cache, out, "%d", 0);
         break;
     case KVC_SEQ_RESTORE:
-        if (!restore(cache, op->sequence, op->n))
+        if (!kvc_saved_restore(&cache->saved, cache->context, op->sequence, op->n))
             refuse_with(cache, out, "%d", 0);
         break;
     default:

@@ -25,13 +25,22 @@ const char *kvc_llama_variant(size_t index)
     return index < KINDS ? kinds[index].name : NULL;
 }
 
+/* The type of the cache, by the first of these words that the parts hold. */
+#define TYPE(word, type, bound, near) {word, type, #type, bound, near}
+static const struct {
+    const char *word;
+    enum ggml_type type;
+    const char *type_word;
+    const char *bound;
+    float near;
+} types[] = {TYPE("q8_0", GGML_TYPE_Q8_0, "0.05f", 0.05f),   TYPE("q5_1", GGML_TYPE_Q5_1, "0.5f", 0.15f),
+             TYPE("q5_0", GGML_TYPE_Q5_0, "0.5f", 0.2f),    TYPE("q4_1", GGML_TYPE_Q4_1, "0.5f", 0.35f),
+             TYPE("q4_0", GGML_TYPE_Q4_0, "0.5f", 0.4f),    TYPE("iq4_nl", GGML_TYPE_IQ4_NL, "0.5f", 0.4f),
+             TYPE("bf16", GGML_TYPE_BF16, "0.1f", 0.02f),   TYPE("f16", GGML_TYPE_F16, "0.02f", 4e-3f),
+             TYPE("", GGML_TYPE_F32, "0.001f", 1e-4f)};
+
 int kvc_llama_choose(const char *variant, const char *parts, kvc_llama_choice *choice)
 {
-    static const struct {
-        const char *word;
-        const char *type;
-        const char *bound;
-    } types[] = {{"q8_0", "GGML_TYPE_Q8_0", "0.05f"}, {"f16", "GGML_TYPE_F16", "0.02f"}, {"", "GGML_TYPE_F32", "0.001f"}};
     size_t at = 0;
     size_t type = 0;
 
@@ -48,7 +57,11 @@ int kvc_llama_choose(const char *variant, const char *parts, kvc_llama_choice *c
     choice->full_size = kinds[at].full_size;
     choice->tokens = kinds[at].tokens;
     choice->unified = strstr(parts, "split") == NULL;
-    choice->type_word = types[type].type;
+    choice->in_file = strstr(parts, "file") != NULL;
+    choice->checkpoint = strstr(parts, "checkpoint") != NULL;
+    choice->type = types[type].type;
+    choice->type_word = types[type].type_word;
     choice->bound = types[type].bound;
+    choice->near = types[type].near;
     return 1;
 }

@@ -4,6 +4,8 @@
 #ifndef KVC_ADAPTERS_LLAMA_PLUGIN_CHOICE_H
 #define KVC_ADAPTERS_LLAMA_PLUGIN_CHOICE_H
 
+#include <ggml.h>
+
 #include "blob.h"
 #include "model.h"
 
@@ -13,7 +15,11 @@ typedef struct kvc_llama_choice {
     int full_size; /* the window's cache is as large as the other */
     int tokens;    /* which cells say which token they hold: 1 those of attention, 2 those of the window, 0 none */
     int unified;
-    const char *type_word; /* of the cache, as in ggml.h */
+    int in_file;           /* states are saved to files, not to memory */
+    int checkpoint;        /* states are checkpoints */
+    enum ggml_type type;   /* of the cache */
+    const char *type_word; /* the same, as in ggml.h */
+    float near;            /* how far the values of one token may be apart in two cells: by the order of the arithmetic and a step of the type */
     const char *bound;     /* how far logits may be apart that are the same but for the order of the arithmetic */
 } kvc_llama_choice;
 

@@ -195,15 +195,15 @@ static void put_constants(text *out, const char *request)
     (void)word_of(params, "parts", parts);
     kvc_llama_choose(variant, parts, &choice);
     put(out, "\n#define MODEL ((kvc_model_kind)%d)\n#define WINDOW %d\n#define SEQUENCES %d\n#define CAPACITY %d\n#define STEP %d\n"
-             "#define SNAPSHOTS %d\n#define UNIFIED %d\n#define FULL_SIZE %d\n#define CACHE_TYPE %s\n#define BOUND %s\n",
+             "#define SNAPSHOTS %d\n#define UNIFIED %d\n#define FULL_SIZE %d\n#define CACHE_TYPE %s\n#define BOUND %s\n"
+             "#define IN_FILE %d\n#define CHECKPOINT %d\n#define ATTENTION %d\n",
         (int)choice.model, number_of(params, "window", 4), number_of(params, "sequences", 1), number_of(params, "capacity", 256),
         number_of(params, "step", 8), number_of(params, "snapshots", 0), choice.unified, choice.full_size, choice.type_word,
-        choice.bound);
+        choice.bound, choice.in_file, choice.checkpoint, choice.shape.attention);
     put(out, "#define MUST_REFUSE %d\n", strcmp(word_of(expected, "outcome", word), "refused") == 0);
     (void)word_of(request, "law", word);
     put(out, "#define IS_REFUSAL %d /* whether it is done or refused is the fault */\n", strcmp(word, "REFUSE") == 0);
     put(out, "#define IS_CHANGE %d /* what a refusal leaves is the fault */\n", strcmp(word, "ATOMIC") == 0);
-    put(out, "#define DAMAGED_BYTE %d\n", 0);
 }
 
 static void put_expected(text *out, const char *request)
@@ -243,6 +243,8 @@ size_t kvc_llama_script(const char *request, char *out, size_t room)
     put_head(&self, request);
     put_file(&self, "model.h");
     put_file(&self, "model.c");
+    put_file(&self, "saved.h");
+    put_file(&self, "saved.c");
     put_constants(&self, request);
     put(&self, "\nenum kind { DECODE, SEQ_RM, SEQ_CP, SEQ_KEEP, SEQ_ADD, SEQ_DIV, CLEAR, SAVE, RESTORE };\n"
                "static const struct op {\n    const char *text;\n    enum kind kind;\n    int rows[8], count, n, sequence, other, begin, end;\n"

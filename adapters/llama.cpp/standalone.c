@@ -10,8 +10,7 @@
 enum { PROBE = 500, SHOWN = 16, TOKENS = 4096 };
 
 static struct llama_model *model;
-static unsigned char *saved;
-static size_t saved_size;
+static kvc_saved saved = {.in_file = IN_FILE, .checkpoint = CHECKPOINT, .attention = ATTENTION};
 
 static void be_quiet(enum ggml_log_level level, const char *text, void *context)
 {
@@ -60,29 +59,6 @@ static int decode(struct llama_context *context, const int *sequence, int sequen
     return result;
 }
 
-static int save(struct llama_context *context, int sequence)
-{
-    free(saved);
-    saved_size = llama_state_seq_get_size(context, sequence);
-    saved = malloc(saved_size + 1);
-    return saved != NULL && saved_size > 0 && llama_state_seq_get_data(context, saved, saved_size, sequence) == saved_size;
-}
-
-/* Damages of what was saved: it is cut, or one byte of it changed. */
-static int restore(struct llama_context *context, int sequence, int damage)
-{
-    size_t size = damage == 1 ? 0 : damage == 2 ? 8 : damage == 3 ? saved_size / 2 : damage == 4 ? saved_size - 1 : saved_size;
-    size_t place = damage > 4 ? DAMAGED_BYTE : 0;
-    size_t read;
-
-    if (damage > 4)
-        saved[place] ^= 0x55;
-    read = llama_state_seq_set_data(context, saved, size, sequence);
-    if (damage > 4)
-        saved[place] ^= 0x55;
-    return read > 0;
-}
-
 /* Performs an op. Returns 1 when it was done, 0 when it was refused. */
 static int perform(struct llama_context *context, const struct op *op, int token)
 {
@@ -109,9 +85,9 @@ static int perform(struct llama_context *context, const struct op *op, int token
         llama_memory_clear(memory, op->n != 0);
         return 1;
     case SAVE:
-        return save(context, op->sequence);
+        return kvc_saved_take(&saved, context, op->sequence);
     default:
-        return restore(context, op->sequence, op->n);
+        return kvc_saved_restore(&saved, context, op->sequence, op->n);
     }
 }
 
