@@ -19,7 +19,7 @@
 #include "reports/result.h"
 #include "reports/summary.h"
 
-enum { PLUGIN_MEMORY_MB = 1024, PLUGIN_GROWTH_MB = 16, PROOF_RUNS = 20000, PROOF_RUNS_OF_SEQUENCES = 4000, DEATHS_PROCESS = 100 };
+enum { PLUGIN_MEMORY_MB = 1024, PLUGIN_GROWTH_MB = 16, PROOF_RUNS = 20000, PROOF_RUNS_LEAST = 4000, PROOF_RUNS_MOST = 40000, DEATHS_PROCESS = 100 };
 
 /* The state of a whole run. */
 typedef struct running {
@@ -203,6 +203,16 @@ static kvc_guide *open_guide(running *self, const kvc_bench *bench, kvc_generato
     return kvc_guide_open(&guide, bench, generator, error);
 }
 
+/* Runs that a proof may take. Where each takes a context of its own they are as many as what was asked for is worth. */
+static uint64_t proof_runs(const kvc_options *options, const kvc_spec *spec)
+{
+    uint64_t runs = 2 * sequences_of(options, spec);
+
+    if (spec->memory == 0)
+        return PROOF_RUNS;
+    return runs < PROOF_RUNS_LEAST ? PROOF_RUNS_LEAST : runs > PROOF_RUNS_MOST ? PROOF_RUNS_MOST : runs;
+}
+
 /* One variant: explores it and writes down what came of it. */
 static void run_variant(running *self, kvc_crew *crew, const kvc_spec *spec, kvc_record_run *run,
                         const kvc_contract *contract, const char *const *variants, int in_process)
@@ -216,7 +226,7 @@ static void run_variant(running *self, kvc_crew *crew, const kvc_spec *spec, kvc
     kvc_selection selection = {.seed = options->seed, .profile = (int32_t)options->profile};
     kvc_exploration exploration;
     kvc_bench bench = {crew, session->catalogue, contract, spec, run->variant, kvc_params_standard(),
-                       spec->memory != 0 ? PROOF_RUNS_OF_SEQUENCES : PROOF_RUNS, NULL};
+                       proof_runs(options, spec), NULL};
     kvc_generator *generator =
         kvc_generator_open(session->catalogue, contract, spec, run->variant, run->version, variants, options->seed,
                            options->profile, &error);

@@ -8,7 +8,8 @@
 #include "harness/finding.h"
 #include "harness/prove_choices.h"
 
-enum { NODES_MAX = 1000000 };
+/* Ops on several sequences have many arguments, and most of what they make is not legal. */
+enum { NODES_MAX = 1000000, NODES_MAX_OF_SEQUENCES = 20000000 };
 
 typedef struct prover {
     const kvc_bench *bench;
@@ -123,7 +124,7 @@ static void extend(prover *self, kvc_sequence *sequence, kvc_model *model, int l
             continue;
         if (length == self->finding->sequence.count && heavier > self->weight)
             continue;
-        if (++self->nodes > NODES_MAX) {
+        if (++self->nodes > (model->sequences != NULL ? NODES_MAX_OF_SEQUENCES : NODES_MAX)) {
             self->complete = 0;
             return;
         }

@@ -14,7 +14,7 @@ releases from one to another, as one line.
     python3 kvconform_environment.py llama.cpp 0.3.36 [--cache DIR]
 
 prints the path of the adapter for llama.cpp instead, a plugin: it is compiled against the llama.cpp of that release of
-llama-cpp-python, or against the one in $KVCONFORM_LLAMA (an installed one, or a source tree with a build).
+llama-cpp-python, or against the one in $KVCONFORM_LLAMA (an installed one, a source tree with a build, or a build folder).
 
 The cache folder is DIR, else $KVCONFORM_CACHE, else $XDG_CACHE_HOME/kvconform, else ~/.cache/kvconform. In it each version
 of a subject has a virtual environment of its own; torch, which is large, lives in one that all share through a .pth file:

@@ -25,19 +25,36 @@ class NotBuilt(Exception):
     """Why there is no adapter: one line."""
 
 
+SOURCE = "llama.cpp_SOURCE_DIR:STATIC="
+"""What stands in the cache of a CMake build before the folder of its sources."""
+
+
+def source_folder(prefix: Path) -> Path:
+    """Where headers are: in the prefix itself, or in the source tree that a build folder says it was made from."""
+    if (prefix / "include" / "llama.h").is_file():
+        return prefix
+    try:
+        lines = (prefix / "CMakeCache.txt").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        if line.startswith(SOURCE) and (Path(line[len(SOURCE) :]) / "include" / "llama.h").is_file():
+            return Path(line[len(SOURCE) :])
+    raise NotBuilt(f"{prefix} has no include/llama.h, and is no build folder of llama.cpp")
+
+
 def include_folders(prefix: Path) -> list[Path]:
     """Those of an installed llama.cpp, or of its source tree."""
-    if not (prefix / "include" / "llama.h").is_file():
-        raise NotBuilt(f"{prefix} has no include/llama.h")
-    return [folder for folder in (prefix / "include", prefix / "ggml" / "include") if folder.is_dir()]
+    source = source_folder(prefix)
+    return [folder for folder in (source / "include", source / "ggml" / "include") if folder.is_dir()]
 
 
 def library_folder(prefix: Path) -> Path:
-    """Where the libraries lie: installed, or in a build tree below the sources."""
-    for place in ("lib", "lib64", "build/bin", "bin"):
+    """Where the libraries lie: installed, in a build folder, or in one that lies below the sources as `build`."""
+    for place in ("lib", "lib64", "bin", "build/bin"):
         if (prefix / place / NAME).exists():
             return prefix / place
-    raise NotBuilt(f"{prefix} has no {NAME} in lib, lib64, build/bin or bin")
+    raise NotBuilt(f"{prefix} has no {NAME} in lib, lib64, bin or build/bin (a build needs BUILD_SHARED_LIBS=ON)")
 
 
 def compiler() -> list[str]:

@@ -73,6 +73,24 @@ def test_a_source_tree(folders: tuple[Path, Path, Path]) -> None:
     assert f"-L{prefix / 'build' / 'bin'}" in compiler.commands[0]
 
 
+def test_a_build_folder(folders: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """One that lies anywhere, as CMake makes it: it says where its sources are."""
+    data, prefix, plugins = folders
+    build = tmp_path / "elsewhere" / "build-cpu"
+    (build / "bin").mkdir(parents=True)
+    (prefix / "lib" / llama.NAME).rename(build / "bin" / llama.NAME)
+    (prefix / "ggml" / "include").mkdir(parents=True)
+    cache = build / "CMakeCache.txt"
+    cache.write_text(f"# a comment\nCMAKE_HOME_DIRECTORY:INTERNAL=/wrong\n{llama.SOURCE}{prefix}\n", encoding="utf-8")
+    compiler = Compiler()
+    llama.build(data, build, plugins, compiler)
+    words = compiler.commands[0]
+    assert {f"-I{prefix / 'include'}", f"-I{prefix / 'ggml' / 'include'}", f"-L{build / 'bin'}"} <= set(words)
+    cache.write_text(f"{llama.SOURCE}{tmp_path}\n", encoding="utf-8")
+    with pytest.raises(llama.NotBuilt, match=r"no include/llama\.h, and is no build folder"):
+        llama.build(data, build, plugins, compiler)
+
+
 def test_says_why_not(folders: tuple[Path, Path, Path], tmp_path: Path) -> None:
     data, prefix, plugins = folders
     with pytest.raises(llama.NotBuilt, match=r"no include/llama\.h"):
@@ -82,7 +100,7 @@ def test_says_why_not(folders: tuple[Path, Path, Path], tmp_path: Path) -> None:
     with pytest.raises(llama.NotBuilt, match="lacks the sources"):
         llama.build(tmp_path / "nowhere", prefix, plugins, Compiler())
     (prefix / "lib" / llama.NAME).unlink()
-    with pytest.raises(llama.NotBuilt, match="in lib, lib64, build/bin or bin"):
+    with pytest.raises(llama.NotBuilt, match="in lib, lib64, bin or build/bin"):
         llama.build(data, prefix, plugins, Compiler())
     assert not plugins.exists() or not list(plugins.iterdir())
 
