@@ -9,7 +9,7 @@
 #include "harness/prove_choices.h"
 
 /* Ops on several sequences have many arguments, and most of what they make is not legal. */
-enum { NODES_MAX = 1000000, NODES_MAX_OF_SEQUENCES = 20000000 };
+enum { NODES_MAX = 1000000, NODES_MAX_OF_SEQUENCES = 8000000 };
 
 typedef struct prover {
     const kvc_bench *bench;

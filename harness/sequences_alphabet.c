@@ -26,11 +26,13 @@ enum {
     DECODE_TOO_EARLY,
     DECODE_TOO_LATE,
     DECODE_TOO_MANY,
+    DECODE_REST,
     KEEP,
     SHIFT,
     SHIFT_REST,
     DIVIDE,
     CLEAR,
+    CLEAR_NUMBERS,
     RESTORE_OTHER,
     RESTORE_CUT,
     RESTORE_BROKEN,
@@ -63,11 +65,13 @@ static const struct {
     [DECODE_TOO_EARLY] = {"decode [0] 1, one position too early", KVC_DECODE, 1},
     [DECODE_TOO_LATE] = {"decode [0] 1, one position too late", KVC_DECODE, 1},
     [DECODE_TOO_MANY] = {"decode [0] one more than there are cells", KVC_DECODE, 1},
+    [DECODE_REST] = {"decode [0] as many as there are cells", KVC_DECODE, 1},
     [KEEP] = {"seq_keep 0", KVC_SEQ_KEEP, 1},
     [SHIFT] = {"seq_add 0: all by 2", KVC_SEQ_ADD, 1},
     [SHIFT_REST] = {"seq_add 0: the newer half by 2", KVC_SEQ_ADD, 1},
     [DIVIDE] = {"seq_div 0: all by 2", KVC_SEQ_DIV, 1},
     [CLEAR] = {"clear 1", KVC_CLEAR, 1},
+    [CLEAR_NUMBERS] = {"clear 0", KVC_CLEAR, 1},
     [RESTORE_OTHER] = {"restore 1", KVC_SEQ_RESTORE, 2},
     [RESTORE_CUT] = {"restore 0, cut", KVC_SEQ_RESTORE, 1},
     [RESTORE_BROKEN] = {"restore 0, broken", KVC_SEQ_RESTORE, 1},
@@ -136,6 +140,12 @@ int kvc_sequences_letter_op(kvc_letter letter, const kvc_model *model, kvc_op *o
     case DECODE_TOO_MANY:
         op->n = too_many(model);
         return op->n > 0;
+    case DECODE_REST:
+        op->n = model->plan->params.capacity - kvc_sequences_used(model, 0);
+        return op->n > 0;
+    case CLEAR_NUMBERS:
+        op->n = 0;
+        return 1;
     case REMOVE_LAST:
     case REMOVE_LAST_OF_ANY:
         op->begin = last;

@@ -156,6 +156,21 @@ static int join_ops(shrinker *self)
     return changed;
 }
 
+/*
+ * Whether a number is tried in place of `size`: many small ones, some near the one that is known to fail, and between them those at half the
+ * distance, a quarter, and so on, by which a limit is come to in a few rounds.
+ */
+static int is_tried(int32_t smaller, int32_t size, int32_t near)
+{
+    if (smaller <= NUMBERS_TRIED || size - smaller <= near)
+        return 1;
+    for (int32_t step = size / 2; step > 0; step /= 2) {
+        if (smaller == step || size - smaller == step)
+            return 1;
+    }
+    return 0;
+}
+
 static int32_t with_size(const kvc_op *op, int32_t size)
 {
     return op->n < 0 ? -size : size;
@@ -174,8 +189,7 @@ static int shrink_arguments(shrinker *self)
         for (const char *letter = kvc_op_arguments((kvc_op_kind)before.kind); *letter != '\0'; letter++) {
             int32_t value = kvc_op_argument(&before, *letter);
             for (int32_t less = -1; *letter != 'r' && less < abs(value); less++) {
-                /* Many small numbers, then some near the one that is known to fail. */
-                if (less > NUMBERS_TRIED && less < abs(value) - 3)
+                if (!is_tried(less, abs(value), 3))
                     continue;
                 next.op[at] = before;
                 kvc_op_set_argument(&next.op[at], *letter, less);
@@ -205,7 +219,7 @@ static int shrink_positions(shrinker *self)
             continue;
         for (int32_t less = whole->op[first].n - 1; less >= 1; less--) {
             kvc_sequence next = *whole;
-            if (less > NUMBERS_TRIED && less < whole->op[first].n - 2)
+            if (!is_tried(less, whole->op[first].n, 2))
                 continue;
             next.op[first].n -= less;
             for (int at = first + 1; at < next.count; at++) {
@@ -234,8 +248,7 @@ static int shrink_numbers(shrinker *self)
             continue;
         for (int32_t smaller = op->kind == KVC_EXTRACT || op->kind == KVC_SPLIT ? 0 : 1; smaller < size; smaller++) {
             kvc_sequence next = self->sequence;
-            /* Many small sizes, then some near the one that is known to fail. */
-            if (smaller > NUMBERS_TRIED && smaller < size - 2)
+            if (!is_tried(smaller, size, 2))
                 continue;
             next.op[at].n = with_size(op, smaller);
             propose(self, &next);
@@ -257,7 +270,7 @@ static int shrink_pairs(shrinker *self)
             int32_t b = abs(whole->op[second].n);
             for (int32_t less = (a < b ? a : b) - 1; less >= 1; less--) {
                 kvc_sequence next = *whole;
-                if (less > NUMBERS_TRIED && less < (a < b ? a : b) - 2)
+                if (!is_tried(less, a < b ? a : b, 2))
                     continue;
                 next.op[first].n = with_size(&whole->op[first], a - less);
                 next.op[second].n = with_size(&whole->op[second], b - less);

@@ -11,6 +11,9 @@ for fault in $(sed -n '/^static const char \*const variants/,/^};/s/^    "\([a-z
   kvconform run "plugin:./sequences.so:$fault" --budget 2000 >output || [ $? -eq 1 ] || fail "$fault: not found"
   echo "$fault: $(sed -n 's/^  law:  \([A-Z]*\).*/\1/p' output | sort | uniq | tr '\n' ' ')"
 done
+# What is found is proved minimal: whatever is smaller was run.
+kvconform run plugin:./sequences.so:rm_remembers --budget 2000 --report proof --quiet || [ $? -eq 1 ]
+grep -c '"proved":.*true' proof/result.json
 # The same for any number of workers; and a case of a report shows the same again.
 kvconform run plugin:./sequences.so:rm_remembers --budget 2000 --jobs 1 --json 1.json --quiet || [ $? -eq 1 ]
 kvconform run plugin:./sequences.so:rm_remembers --budget 2000 --jobs 3 --json 3.json --report report --quiet || [ $? -eq 1 ]

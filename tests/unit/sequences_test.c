@@ -99,6 +99,26 @@ Test(sequences, saving) {
            {SAVE, 1, 0, 0, 0, KVC_DO, 0, 2, 1}, {RESTORE, 0, 4, 0, 0, -1, 0, 0, 0}, {RESTORE, 0, 0, 0, 0, KVC_DO, 0, -1, 1});
 }
 
+Test(sequences, damages) {
+    /* Bytes behind a whole state may be left unread; what only a file has can be damaged in a file alone. */
+    FOLLOW("full", "unified+f32", {D, 0, 3, 0, 0, KVC_DO, 0, 2, 1}, {SAVE, 0, 0, 0, 0, KVC_DO, 0, 2, 1}, {D, 0, 1, 0, 0, KVC_DO, 0, 3, 1},
+           {RESTORE, 0, KVC_DAMAGE_LONGER, 0, 0, KVC_EITHER, 1, 3, 1}, {RESTORE, 0, KVC_DAMAGES_OF_FILES - 1, 0, 0, KVC_MUST_REFUSE, 1, 3, 1},
+           {RESTORE, 0, KVC_DAMAGES_OF_FILES, 0, 0, -1, 0, 0, 0}, {RESTORE, 0, KVC_DAMAGE_LONGER, 0, 0, KVC_EITHER, 0, 2, 1});
+    FOLLOW("full", "unified+f32+file", {D, 0, 3, 0, 0, KVC_DO, 0, 2, 1}, {SAVE, 0, 0, 0, 0, KVC_DO, 0, 2, 1},
+           {RESTORE, 0, KVC_DAMAGES, 0, 0, KVC_MUST_REFUSE, 1, 2, 1}, {RESTORE, 0, KVC_DAMAGES + 1, 0, 0, -1, 0, 0, 0});
+}
+
+Test(sequences, checkpoints) {
+    /* It is restored where the rest of what it was taken of is still there, into the same sequence and as it was. */
+    FOLLOW("hybrid", "unified+f32+checkpoint", {SAVE, 0, 0, 0, 0, KVC_DO, 0, -1, 1}, {RESTORE, 0, 0, 0, 0, -1, 0, 0, 0},
+           {D, 0, 3, 0, 0, KVC_DO, 0, 2, 1}, {SAVE, 0, 0, 0, 0, KVC_DO, 0, 2, 1}, {D, 0, 2, 0, 0, KVC_DO, 0, 4, 1},
+           {RESTORE, 1, 0, 0, 0, -1, 0, 0, 0}, {RESTORE, 0, 3, 0, 0, -1, 0, 0, 0}, {RESTORE, 0, 0, 0, 0, KVC_DO, 0, 2, 1},
+           {D, 0, 1, 0, 0, KVC_DO, 0, 3, 1}, {ADD, 0, -1, -1, 1, KVC_DO, 0, 4, 1}, {RESTORE, 0, 0, 0, 0, -1, 0, 0, 0},
+           {RM, 0, -1, -1, 0, KVC_DO, 0, -1, 1}, {D, 0, 4, 0, 0, KVC_DO, 0, 3, 1}, {RESTORE, 0, 0, 0, 0, -1, 0, 0, 0});
+    FOLLOW("hybrid", "unified+f32+checkpoint", {D, 0, 3, 0, 0, KVC_DO, 0, 2, 1}, {SAVE, 0, 0, 0, 0, KVC_DO, 0, 2, 1},
+           {CP, 0, 1, -1, -1, KVC_DO, 0, 2, 1}, {D, 0, 1, 0, 0, KVC_DO, 0, 3, 1}, {RESTORE, 0, 0, 0, 0, KVC_EITHER, 0, 2, 1});
+}
+
 Test(sequences, states) {
     FOLLOW("recurrent", "", {D, 0, 5, 0, 0, KVC_DO, 0, 4, 1}, {RM, 0, 4, -1, 0, KVC_MUST_REFUSE, 1, 4, 1},
            {RM, 0, 0, 2, 0, KVC_EITHER, 0, 4, 1}, {RM, 0, 5, -1, 0, KVC_DO, 0, 4, 1}, {CP, 0, 1, 1, -1, -1, 0, 0, 0},
@@ -111,6 +131,30 @@ Test(sequences, states) {
 Test(sequences, windows) {
     FOLLOW("window", "unified+f32", {D, 0, 3, 0, 0, KVC_DO, 0, 2, 1}, {RM, 0, 2, -1, 0, KVC_DO, 0, 1, 1}, {D, 0, 8, 0, 0, KVC_DO, 0, 9, 1},
            {RM, 0, 9, -1, 0, KVC_EITHER, 0, 8, 0}, {RM, 0, -1, -1, 0, KVC_DO, 0, -1, 1});
+    /* A window may be full of cells that two sequences share: for a third too. */
+    FOLLOW("window", "unified+f32", {D, 0, 200, 0, 0, KVC_DO, 0, 199, 1}, {D, 2, 1, 0, 0, KVC_DO, 0, 199, 1}, {CP, 0, 1, -1, -1, KVC_DO, 0, 199, 1},
+           {D, 2, 1, 0, 0, KVC_EITHER, 1, 199, 1});
+}
+
+/* Copies hold the same, and what is done with one shows in it alone. */
+Test(sequences, copies) {
+    static kvc_sequences one, other;
+    kvc_sequences_start(&one);
+    one.log[1].count = 2;
+    one.log[1].entry[1].position = 7;
+    one.saved.count = 1;
+    one.saved.entry[0].number = 5;
+    one.has_saved = 1;
+    one.saved_of = 2;
+    one.chunks = 3;
+    one.cells = 4;
+    kvc_sequences_copy(&other, &one);
+    one.log[1].entry[1].position = 8;
+    cr_expect_eq(other.log[1].count, 2);
+    cr_expect_eq(other.log[1].entry[1].position, 7);
+    cr_expect_eq(other.log[0].count, 0);
+    cr_expect_eq(other.saved.entry[0].number, 5);
+    cr_expect(other.has_saved && other.saved_of == 2 && other.chunks == 3 && other.cells == 4);
 }
 
 /* What is not there any more does not stand in the pieces that a fresh cache gets. */
