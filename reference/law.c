@@ -27,7 +27,7 @@ static const struct {
     {"MASK", "The mask announced before an append matches what that append returns, and lets each new token see what it may see."},
     {"ADDRESS", "Buffers documented as static keep their address."},
     {"ALIAS", "Inputs are never written, and a returned tensor that the contract calls fresh is not changed by later ops."},
-    {"ISOLATION", "Ops on a copy never show in its original."},
+    {"ISOLATION", "Ops on a copy or a sequence never show in its original or in another."},
     {"RESUME", "After a rollback, going on equals a fresh cache that was given only the kept tokens."},
     {"CHUNK", "Any split of the same tokens into appends gives the same cache."},
     {"POSITION", "The position that the cache announces for the next token is right in every row."},

@@ -4,7 +4,9 @@
 
 #include "reference/spec.h"
 
-/* The ends of situations (reference/model.h) that say how much a crop asks for. What removes all is a removal of some. */
+/* The ends of situations (reference/model.h) that say how much a crop asks for. What removes all is a removal of some. The last is asked by what
+ * is appended right behind a rollback. */
+static const char go_on[] = "and go on";
 static const struct {
     const char *ending, *ask;
 } asks[] = {
@@ -13,21 +15,26 @@ static const struct {
     {", asked for all", "some or all"},
     {", asked for more than there is", "more than there is"},
     {", asked with a positive number", "the other sign or a range"},
+    {", asked for all of any", "all of all sequences"},
+    {", asked for some of any", "a range of all sequences"},
+    {NULL, go_on},
 };
 
+static const char append[] = "append";
+static const char roll_back[] = "roll back";
 /* What users ask for, whatever a runtime calls it. Ops that are not here go by their own name. */
 static const struct {
     const char *op, *asked;
-    int rolls_back;
 } meanings[] = {
-    {"append", "append", 0},       {"decode", "append", 0},
-    {"append_rows", "append", 0},  {"crop", "roll back", 1},
-    {"trim", "roll back", 1},      {"seq_rm", "roll back", 1},
-    {"reset", "empty", 0},         {"clear", "empty", 0},
-    {"pickle", "save, restore", 0}, {"save", "save, restore", 0},
-    {"state", "save, restore", 0}, {"seq_save", "save, restore", 0},
-    {"seq_restore", "save, restore", 0}, {"copy", "copy", 0},
-    {"seq_cp", "copy", 0},
+    {"append", append},          {"decode", append},
+    {"append_rows", append},     {"crop", roll_back},
+    {"trim", roll_back},         {"seq_rm", roll_back},
+    {"reset", "empty"},          {"clear", "empty"},
+    {"pickle", "save, restore"}, {"save", "save, restore"},
+    {"state", "save, restore"},  {"seq_save", "save, restore"},
+    {"seq_restore", "save, restore"}, {"copy", "copy"},
+    {"seq_cp", "copy"},          {"seq_keep", "keep one sequence alone"},
+    {"seq_add", "move positions"}, {"seq_div", "divide positions"},
 };
 
 static int ends_with(const char *text, const char *ending)
@@ -40,15 +47,19 @@ static int ends_with(const char *text, const char *ending)
 static kvc_question question_of(const char *op, const char *situation)
 {
     kvc_question question = {op, "", 0};
-    int rolls_back = 0;
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
         if (strcmp(meanings[i].op, op) == 0) {
             question.op = meanings[i].asked;
-            rolls_back = meanings[i].rolls_back;
         }
     }
-    for (size_t i = 0; i < sizeof asks / sizeof asks[0] && rolls_back; i++) {
-        if (ends_with(situation, asks[i].ending)) {
+    /* Whether a rollback was right shows in what comes behind it. */
+    if (question.op == append && strstr(situation, ", just cropped") != NULL) {
+        question.op = roll_back;
+        question.ask = go_on;
+        return question;
+    }
+    for (size_t i = 0; i < sizeof asks / sizeof asks[0] && question.op == roll_back; i++) {
+        if (asks[i].ending != NULL && ends_with(situation, asks[i].ending)) {
             question.ask = asks[i].ask;
             question.past = strstr(situation, "past its boundary") != NULL || strstr(situation, "at its boundary") != NULL;
         }
@@ -162,16 +173,31 @@ static void worsen(kvc_answer *answer, kvc_answer other)
     }
 }
 
-/* The op to which a finding is put down; in the first results, which do not say so, the one that failed. */
-static const char *op_of(const cJSON *finding)
+static const char *name_at(const cJSON *ops, int at)
+{
+    const cJSON *name = cJSON_GetArrayItem(cJSON_GetArrayItem(ops, at), 0);
+    return cJSON_IsString(name) ? name->valuestring : "";
+}
+
+/*
+ * What a finding is about: the op that it names; in the first results, which name none, the one that failed. Of what a decode gives it is the
+ * op before it whose rule decided: what was moved, copied or restored shows only then.
+ */
+static kvc_question question_about(const cJSON *finding)
 {
     const cJSON *ops = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(finding, "case"), "ops");
-    const cJSON *op = cJSON_GetArrayItem(ops, (int)kvc_json_number(finding, "step"));
+    const char *rule = kvc_json_string(cJSON_GetObjectItemCaseSensitive(finding, "rule"), "name");
     const char *said = kvc_json_string(finding, "op");
-    if (*said != '\0') {
-        return said;
+    int step = (int)kvc_json_number(finding, "step");
+    kvc_question question = question_of(*said != '\0' ? said : name_at(ops, step), kvc_json_string(finding, "situation"));
+    for (int at = 0; at < step && question.op == append; at++) {
+        const char *name = name_at(ops, at);
+        kvc_question before = question_of(name, "");
+        if (*name != '\0' && before.op != append && before.op != roll_back && strncmp(rule, name, strlen(name)) == 0) {
+            question = before;
+        }
     }
-    return cJSON_IsString(cJSON_GetArrayItem(op, 0)) ? cJSON_GetArrayItem(op, 0)->valuestring : "";
+    return question;
 }
 
 /* What one run says of a question that it was asked. */
@@ -180,7 +206,7 @@ static kvc_answer answer_of(const cJSON *run, const kvc_question *question, uint
     kvc_answer answer = refused == 0 ? KVC_ANSWER_DONE : refused == count ? KVC_ANSWER_REFUSED : KVC_ANSWER_EITHER;
     const cJSON *finding = NULL;
     cJSON_ArrayForEach (finding, cJSON_GetObjectItemCaseSensitive(run, "findings")) {
-        kvc_question about = question_of(op_of(finding), kvc_json_string(finding, "situation"));
+        kvc_question about = question_about(finding);
         const char *severity = kvc_json_string(finding, "severity");
         if (strcmp(about.op, question->op) != 0 || strcmp(about.ask, question->ask) != 0 || about.past != question->past) {
             continue;
@@ -197,7 +223,7 @@ static void place_findings(const cJSON *run, uint64_t *counts, kvc_runtimes *out
 {
     const cJSON *finding = NULL;
     cJSON_ArrayForEach (finding, cJSON_GetObjectItemCaseSensitive(run, "findings")) {
-        kvc_question question = question_of(op_of(finding), kvc_json_string(finding, "situation"));
+        kvc_question question = question_about(finding);
         size_t at = *question.op != '\0' ? place_question(out, &question) : KVC_QUESTIONS_MAX;
         if (at < KVC_QUESTIONS_MAX && counts != NULL) {
             counts[at] += counts[at] == 0;
@@ -284,7 +310,9 @@ size_t kvc_runtimes_broken(const kvc_report_model *model, const kvc_runtimes *ru
 void kvc_words_add_question(kvc_text *text, const kvc_question *question)
 {
     kvc_text_add(text, question->op);
-    if (*question->ask != '\0') {
+    if (question->ask == go_on) {
+        kvc_text_add_format(text, " %s", go_on);
+    } else if (*question->ask != '\0') {
         kvc_text_add_format(text, " by %s%s", question->ask, question->past ? ", at or past the boundary" : "");
     }
 }

@@ -4,7 +4,8 @@
  *
  * Made from `kind`, `coverage` and `findings` of the runs alone (docs/result.md). What is asked is what ops of several names do
  * (`crop`, `trim` and `seq_rm` roll back); of a rollback also how much of what is there, and whether tokens have left the window or
- * the buffer is full.
+ * the buffer is full, and how it goes on behind it. A
+ * finding in what a decode gives is put down to the op before it that the rule is about.
  */
 #ifndef KVC_REPORTS_RUNTIMES_H
 #define KVC_REPORTS_RUNTIMES_H
@@ -28,7 +29,7 @@ enum { KVC_RUNTIMES_MAX = 8, KVC_RUNTIME_KINDS_MAX = 24, KVC_QUESTIONS_MAX = 48 
 
 typedef struct kvc_question {
     const char *op;  /* "append", "roll back", ..., or the op's own name */
-    const char *ask; /* of a rollback: "nothing", "some or all", ...; otherwise "" */
+    const char *ask; /* of a rollback: "nothing", "some or all", ..., "and go on"; otherwise "" */
     int past;        /* 1: once tokens had left the window, or the buffer was full */
 } kvc_question;
 

@@ -76,6 +76,40 @@ Test(runtimes, worst_answer_of_each_kind)
     cJSON_Delete(json);
 }
 
+/* What was rolled back, moved or restored wrongly shows in what is appended then: it is put down to what was asked before. */
+Test(runtimes, findings_are_put_down_to_what_was_asked)
+{
+    static const char text[] =
+        "{\"runs\": [{\"subject\": \"a\", \"version\": \"1\", \"variant\": \"Full\", \"kind\": \"full\", \"status\": \"findings\","
+        " \"coverage\": [{\"op\": \"decode\", \"situation\": \"holding tokens\", \"count\": 5, \"refused\": 0},"
+        "  {\"op\": \"decode\", \"situation\": \"holding tokens, just cropped\", \"count\": 5, \"refused\": 0},"
+        "  {\"op\": \"seq_rm\", \"situation\": \"holding tokens, asked for all of any\", \"count\": 5, \"refused\": 5},"
+        "  {\"op\": \"seq_add\", \"situation\": \"holding tokens, asked for all\", \"count\": 5, \"refused\": 0}],"
+        " \"findings\": [{\"id\": \"x\", \"law\": \"RESUME\", \"severity\": \"silent\", \"op\": \"decode\", \"step\": 2,"
+        "  \"situation\": \"holding tokens, just cropped\", \"case\": {\"ops\": [[\"decode\", [0], 2], [\"seq_rm\", 0, 1, -1], [\"decode\", [0], 1]]},"
+        "  \"rule\": {\"name\": \"seq_rm_state\"}},"
+        " {\"id\": \"y\", \"law\": \"RESUME\", \"severity\": \"crash\", \"op\": \"decode\", \"step\": 2,"
+        "  \"situation\": \"holding tokens\", \"case\": {\"ops\": [[\"decode\", [0], 2], [\"seq_add\", 0, -1, -1, 1], [\"decode\", [0], 1]]},"
+        "  \"rule\": {\"name\": \"seq_add\"}}]}]}";
+    static kvc_runtimes runtimes;
+    kvc_report_model model = {0};
+    kvc_text words = {0};
+    cJSON *json = cJSON_Parse(text);
+    cr_assert_not_null(json);
+    cr_assert_eq(kvc_report_model_make(json, &model), 0);
+    kvc_runtimes_gather(&model, &runtimes);
+    size_t resumed = place_of(&runtimes, "roll back", "and go on", 0);
+    cr_expect_eq((int)runtimes.cell[0][resumed][0].answer, KVC_ANSWER_WRONG);
+    cr_expect_eq((int)runtimes.cell[0][place_of(&runtimes, "append", "", 0)][0].answer, KVC_ANSWER_DONE);
+    cr_expect_eq((int)runtimes.cell[0][place_of(&runtimes, "move positions", "", 0)][0].answer, KVC_ANSWER_DIED);
+    cr_expect_eq((int)runtimes.cell[0][place_of(&runtimes, "roll back", "all of all sequences", 0)][0].answer, KVC_ANSWER_REFUSED);
+    kvc_words_add_question(&words, &runtimes.question[resumed]);
+    cr_expect_str_eq(kvc_text_string(&words), "roll back and go on");
+    kvc_text_free(&words);
+    kvc_report_model_free(&model);
+    cJSON_Delete(json);
+}
+
 Test(runtimes, questions_stand_in_order_and_are_bounded)
 {
     static kvc_runtimes runtimes;
