@@ -19,7 +19,7 @@
 #include "reports/result.h"
 #include "reports/summary.h"
 
-enum { PLUGIN_MEMORY_MB = 1024, PLUGIN_GROWTH_MB = 16, PROOF_RUNS = 20000, PROOF_RUNS_LEAST = 4000, PROOF_RUNS_MOST = 40000, DEATHS_PROCESS = 100 };
+enum { PLUGIN_MEMORY_MB = 1024, PLUGIN_GROWTH_MB = 16, PROOF_RUNS = 20000, PROOF_RUNS_LEAST = 1000, PROOF_RUNS_MOST = 40000, DEATHS_PROCESS = 100 };
 
 /* The state of a whole run. */
 typedef struct running {
@@ -203,10 +203,10 @@ static kvc_guide *open_guide(running *self, const kvc_bench *bench, kvc_generato
     return kvc_guide_open(&guide, bench, generator, error);
 }
 
-/* Runs that a proof may take. Where each takes a context of its own they are as many as what was asked for is worth. */
+/* Runs that a proof may take. Where each takes a context of its own they are half as many as sequences were asked for. */
 static uint64_t proof_runs(const kvc_options *options, const kvc_spec *spec)
 {
-    uint64_t runs = 2 * sequences_of(options, spec);
+    uint64_t runs = sequences_of(options, spec) / 2;
 
     if (spec->memory == 0)
         return PROOF_RUNS;

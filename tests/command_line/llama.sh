@@ -5,9 +5,9 @@ prefix=${KVCONFORM_LLAMA-}
 kvconform smoke llama.cpp 2>&1 | tail -n 1
 kvconform replay "$KVC_TOP/cases/llama.cpp" --target llama.cpp >output 2>complaint || fail "$(grep -v 'as expected' output)"
 tail -n 1 output
-for kind in $(sed 's/ .*//' "$KVC_TOP/tests/data/llama-known-laws.txt"); do
+for kind in $(sed 's/ .*//' "$KVC_TOP/tests/data/llama-known-findings.txt"); do
   kvconform run "llama.cpp:$kind" --budget 600 --report "$kind" >output 2>complaint || [ $? -eq 1 ] || fail "$kind: $(cat complaint)"
-  only_known_laws "$kind" "$kind/result.json"
+  only_known_findings "$kind" "$kind/result.json"
   for program in "$kind"/cases/*.c; do
     [ -e "$program" ] || continue
     # shellcheck disable=SC2046 # two words

@@ -1,9 +1,9 @@
 # llama.cpp: 20,000 sequences of each kind find what docs/contracts-llama.cpp.md lists and nothing else.
 prefix=${KVCONFORM_LLAMA-}
 [ -n "$prefix" ] || skip 'no llama.cpp: KVCONFORM_LLAMA says where it is'
-for kind in $(sed 's/ .*//' "$KVC_TOP/tests/data/llama-known-laws.txt"); do
+for kind in $(sed 's/ .*//' "$KVC_TOP/tests/data/llama-known-findings.txt"); do
   budget=20000
   [ "$kind" != window ] || budget=80000 # it gets a fourth of it
   kvconform run "llama.cpp:$kind" --budget "$budget" --json "$kind.json" >output 2>complaint || [ $? -eq 1 ] || fail "$kind: $(cat complaint)"
-  only_known_laws "$kind" "$kind.json"
+  only_known_findings "$kind" "$kind.json"
 done
