@@ -327,6 +327,14 @@ static int follow_with(kvc_op *op, kvc_op_kind kind, int32_t sequence, int32_t n
     return 1;
 }
 
+/* A checkpoint is gone back to when its sequence has gone on. */
+static int follow_checkpoint(const kvc_model *model, const kvc_op *last, int restores, kvc_random *random, kvc_op *op)
+{
+    if (last->kind == KVC_SEQ_SAVE)
+        return follow_with(op, KVC_DECODE, last->sequence, random_count(model, random));
+    return restores && last->rows[0] == model->sequences->saved_of && follow_with(op, KVC_SEQ_RESTORE, last->rows[0], 0);
+}
+
 int kvc_sequences_follow(const kvc_model *model, const kvc_op *last, unsigned kinds, kvc_random *random, kvc_op *op)
 {
     int saves = (kinds & 1u << KVC_SEQ_SAVE) != 0;
@@ -335,12 +343,8 @@ int kvc_sequences_follow(const kvc_model *model, const kvc_op *last, unsigned ki
     memset(op, 0, sizeof *op);
     if (last == NULL)
         return !kvc_random_one_in(random, 8) && follow_with(op, KVC_DECODE, 0, random_count(model, random));
-    if (kvc_plan_has_checkpoints(model->plan) && (last->kind == KVC_SEQ_SAVE || (last->kind == KVC_DECODE && model->sequences->has_saved))) {
-        /* A checkpoint is gone back to when its sequence has gone on. */
-        int32_t of = last->kind == KVC_SEQ_SAVE ? last->sequence : last->rows[0];
-        return !kvc_random_one_in(random, 3) && (last->kind == KVC_SEQ_SAVE || (restores && of == model->sequences->saved_of)) &&
-               follow_with(op, last->kind == KVC_SEQ_SAVE ? KVC_DECODE : KVC_SEQ_RESTORE, of, last->kind == KVC_SEQ_SAVE ? random_count(model, random) : 0);
-    }
+    if (kvc_plan_has_checkpoints(model->plan) && (last->kind == KVC_SEQ_SAVE || (last->kind == KVC_DECODE && model->sequences->has_saved)))
+        return !kvc_random_one_in(random, 3) && follow_checkpoint(model, last, restores, random, op);
     switch ((kvc_op_kind)last->kind) {
     case KVC_SEQ_SAVE:
         return restores && !kvc_random_one_in(random, 3) &&

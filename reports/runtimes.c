@@ -15,8 +15,8 @@ static const struct {
     {", asked for all", "some or all"},
     {", asked for more than there is", "more than there is"},
     {", asked with a positive number", "the other sign or a range"},
-    {", asked for all of any", "all of all sequences"},
-    {", asked for some of any", "a range of all sequences"},
+    {", asked for all of any", "everything in all sequences"},
+    {", asked for some of any", "a range in all sequences"},
     {NULL, go_on},
 };
 
@@ -181,19 +181,21 @@ static const char *name_at(const cJSON *ops, int at)
 
 /*
  * What a finding is about: the op that it names; in the first results, which name none, the one that failed. Of what a decode gives it is the
- * op before it whose rule decided: what was moved, copied or restored shows only then.
+ * op before it whose rule decided, and where a process ended, which has no rule, the last: what was moved, copied or restored shows only then.
  */
 static kvc_question question_about(const cJSON *finding)
 {
     const cJSON *ops = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(finding, "case"), "ops");
     const char *rule = kvc_json_string(cJSON_GetObjectItemCaseSensitive(finding, "rule"), "name");
     const char *said = kvc_json_string(finding, "op");
+    int dies = strcmp(kvc_json_string(finding, "law"), "ALIVE") == 0;
     int step = (int)kvc_json_number(finding, "step");
     kvc_question question = question_of(*said != '\0' ? said : name_at(ops, step), kvc_json_string(finding, "situation"));
     for (int at = 0; at < step && question.op == append; at++) {
         const char *name = name_at(ops, at);
         kvc_question before = question_of(name, "");
-        if (*name != '\0' && before.op != append && before.op != roll_back && strncmp(rule, name, strlen(name)) == 0) {
+        if (*name != '\0' && before.op != append && before.op != roll_back &&
+            (strncmp(rule, name, strlen(name)) == 0 || (dies && strncmp(name, "seq_", 4) == 0))) {
             question = before;
         }
     }

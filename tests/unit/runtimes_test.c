@@ -88,9 +88,9 @@ Test(runtimes, findings_are_put_down_to_what_was_asked)
         " \"findings\": [{\"id\": \"x\", \"law\": \"RESUME\", \"severity\": \"silent\", \"op\": \"decode\", \"step\": 2,"
         "  \"situation\": \"holding tokens, just cropped\", \"case\": {\"ops\": [[\"decode\", [0], 2], [\"seq_rm\", 0, 1, -1], [\"decode\", [0], 1]]},"
         "  \"rule\": {\"name\": \"seq_rm_state\"}},"
-        " {\"id\": \"y\", \"law\": \"RESUME\", \"severity\": \"crash\", \"op\": \"decode\", \"step\": 2,"
+        " {\"id\": \"y\", \"law\": \"ALIVE\", \"severity\": \"crash\", \"op\": \"decode\", \"step\": 2,"
         "  \"situation\": \"holding tokens\", \"case\": {\"ops\": [[\"decode\", [0], 2], [\"seq_add\", 0, -1, -1, 1], [\"decode\", [0], 1]]},"
-        "  \"rule\": {\"name\": \"seq_add\"}}]}]}";
+        "  \"rule\": null}]}]}";
     static kvc_runtimes runtimes;
     kvc_report_model model = {0};
     kvc_text words = {0};
@@ -102,7 +102,7 @@ Test(runtimes, findings_are_put_down_to_what_was_asked)
     cr_expect_eq((int)runtimes.cell[0][resumed][0].answer, KVC_ANSWER_WRONG);
     cr_expect_eq((int)runtimes.cell[0][place_of(&runtimes, "append", "", 0)][0].answer, KVC_ANSWER_DONE);
     cr_expect_eq((int)runtimes.cell[0][place_of(&runtimes, "move positions", "", 0)][0].answer, KVC_ANSWER_DIED);
-    cr_expect_eq((int)runtimes.cell[0][place_of(&runtimes, "roll back", "all of all sequences", 0)][0].answer, KVC_ANSWER_REFUSED);
+    cr_expect_eq((int)runtimes.cell[0][place_of(&runtimes, "roll back", "everything in all sequences", 0)][0].answer, KVC_ANSWER_REFUSED);
     kvc_words_add_question(&words, &runtimes.question[resumed]);
     cr_expect_str_eq(kvc_text_string(&words), "roll back and go on");
     kvc_text_free(&words);
