@@ -7,7 +7,7 @@ _kvconform() {
     elif [ "${COMP_WORDS[1]}" = list ]; then
         words='targets variants laws contracts faults'
     elif [ "$previous" = --profile ]; then
-        words='hostile assisted'
+        words="hostile assisted $(compgen -f -X '!*.json' -- "$word")"
     elif [ "$previous" = --contract ]; then
         words=$("$program" list contracts 2>/dev/null | cut -d ' ' -f 1)
     elif [ "${word#-}" != "$word" ]; then

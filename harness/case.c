@@ -228,6 +228,25 @@ static int read_op(const cJSON *json, const char *name, kvc_op *op, kvc_error *e
     return 1;
 }
 
+int kvc_ops_read(const cJSON *json, const char *name, kvc_sequence *out, kvc_error *error)
+{
+    const cJSON *list;
+    const cJSON *entry;
+
+    out->count = 0;
+    if (!kvc_json_array(json, name, "ops", KVC_OPS_MAX, &list, error))
+        return 0;
+    cJSON_ArrayForEach(entry, list) {
+        if (!read_op(entry, name, &out->op[out->count], error))
+            return 0;
+        out->count++;
+    }
+    if (out->count > 0)
+        return 1;
+    kvc_error_set(error, "%s: field \"ops\": expected at least one", name);
+    return 0;
+}
+
 int kvc_sequence_is_valid(const kvc_plan *plan, const kvc_sequence *sequence, kvc_error *error)
 {
     kvc_error ignored;
@@ -362,7 +381,6 @@ static int read_case(const cJSON *json, const char *name, const kvc_catalogue *c
     static const char *const known[] = {"schema", "subject", "version", "variant", "contract", "params",
                                         "ops",    "seed",    "title",   "source",  "notes",  "expect", NULL};
     const kvc_spec *spec;
-    const cJSON *list;
     const cJSON *entry;
     char text[64];
 
@@ -396,17 +414,8 @@ static int read_case(const cJSON *json, const char *name, const kvc_catalogue *c
         if (!read_param(entry, name, spec, &item->params, error))
             return 0;
     }
-    if (!kvc_json_array(json, name, "ops", KVC_OPS_MAX, &list, error))
+    if (!kvc_ops_read(json, name, &item->sequence, error))
         return 0;
-    cJSON_ArrayForEach(entry, list) {
-        if (!read_op(entry, name, &item->sequence.op[item->sequence.count], error))
-            return 0;
-        item->sequence.count++;
-    }
-    if (item->sequence.count == 0) {
-        kvc_error_set(error, "%s: field \"ops\": expected at least one", name);
-        return 0;
-    }
     return read_expect(json, name, item, error) && kvc_choice_allows(spec, &item->params, error);
 }
 

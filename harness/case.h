@@ -40,6 +40,8 @@ cJSON *kvc_case_print(const kvc_case *item, const kvc_spec *spec);
 /* The parameters as a JSON object, those that the spec uses. */
 cJSON *kvc_params_print(const kvc_params *params, const kvc_spec *spec);
 cJSON *kvc_ops_print(const kvc_op *op, int count);
+/* Reads field `ops` of a case, at least one, without asking whether they can stand in this order. */
+int kvc_ops_read(const cJSON *json, const char *name, kvc_sequence *out, kvc_error *error);
 /* Reads and checks a case: every op must be possible where it stands. Returns 0 with *error set: file, field, expectation. */
 int kvc_case_parse(const char *text, size_t length, const char *name, const kvc_catalogue *catalogue, kvc_case *item,
                    kvc_error *error);

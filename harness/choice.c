@@ -58,6 +58,11 @@ void kvc_choice_make(const kvc_catalogue *catalogue, const kvc_spec *spec, const
     memset(choice, 0, sizeof *choice);
     choice->spec = spec;
     choice->calls = rules->rule[KVC_CONTRACT_CALLS]->value | 1u << KVC_CALL_POSITION;
+    choice->dtypes = spec->dtypes;
+    choice->layouts = 1u << KVC_CONTIGUOUS | 1u << KVC_STRIDED;
+    choice->watch_most = 1;
+    memcpy(choice->low, spec->low, sizeof choice->low);
+    memcpy(choice->high, spec->high, sizeof choice->high);
     for (int at = 0; at < KVC_PARAMS; at++) {
         const char *since = kvc_spec_since(spec, table[at].name);
         if (since[0] != '\0' && kvc_version_compare(version, since) < 0)
@@ -77,6 +82,46 @@ void kvc_choice_make(const kvc_catalogue *catalogue, const kvc_spec *spec, const
             choice->parts[choice->combinations++] = parts;
         }
     }
+}
+
+static int nothing_left(const kvc_choice *choice, const kvc_draws *draws, const char *param, kvc_error *error)
+{
+    kvc_error_set(error, "%s: profile %s: parameter \"%s\" has no value that both the profile and the spec have", choice->spec->variant,
+                  draws->name, param);
+    return 0;
+}
+
+int kvc_choice_narrow(kvc_choice *choice, const kvc_draws *draws, kvc_error *error)
+{
+    const kvc_param_info *table = kvc_param_table();
+    const kvc_spec *spec = choice->spec;
+
+    for (int at = 0; at < KVC_PARAMS; at++) {
+        size_t offset = table[at].offset;
+        if (offset == offsetof(kvc_params, dtype))
+            choice->dtypes &= draws->words[at];
+        if (offset == offsetof(kvc_params, layout))
+            choice->layouts &= draws->words[at];
+        if (offset == offsetof(kvc_params, call))
+            choice->calls &= draws->words[at];
+        if (offset == offsetof(kvc_params, watch)) {
+            choice->watch_least = draws->low[at];
+            choice->watch_most = draws->high[at];
+        }
+        if ((spec->params & (1u << at)) == 0 || (choice->frozen & (1u << at)) != 0)
+            continue;
+        if (draws->low[at] > choice->low[at])
+            choice->low[at] += (draws->low[at] - choice->low[at] + spec->step[at] - 1) / spec->step[at] * spec->step[at];
+        if (draws->high[at] < choice->high[at])
+            choice->high[at] = draws->high[at];
+        if (choice->low[at] > choice->high[at])
+            return nothing_left(choice, draws, table[at].name, error);
+    }
+    if (choice->dtypes == 0)
+        return nothing_left(choice, draws, "dtype", error);
+    if (choice->calls == 0)
+        return nothing_left(choice, draws, "call", error);
+    return 1;
 }
 
 int kvc_choice_allows(const kvc_spec *spec, const kvc_params *params, kvc_error *error)
@@ -116,11 +161,11 @@ static void set_near(const kvc_choice *choice, kvc_params *params, size_t offset
         int32_t value = wanted;
         if (table[at].offset != offset || (spec->params & (1u << at)) == 0 || (choice->frozen & (1u << at)) != 0)
             continue;
-        if (value < spec->low[at])
-            value = spec->low[at];
-        if (value > spec->high[at])
-            value = spec->high[at];
-        kvc_param_set(params, at, value - (value - spec->low[at]) % spec->step[at]);
+        if (value < choice->low[at])
+            value = choice->low[at];
+        if (value > choice->high[at])
+            value = choice->high[at];
+        kvc_param_set(params, at, value - (value - choice->low[at]) % spec->step[at]);
     }
 }
 
@@ -131,15 +176,22 @@ kvc_params kvc_choice_smallest(const kvc_choice *choice)
 
     for (int at = 0; at < KVC_PARAMS; at++) {
         if ((spec->params & (1u << at)) != 0)
-            kvc_param_set(&params, at, spec->low[at]);
+            kvc_param_set(&params, at, choice->low[at]);
     }
     params.values = (int32_t)spec->values;
+    params.watch = choice->watch_least;
+    if ((choice->layouts & (1u << KVC_CONTIGUOUS)) == 0)
+        params.layout = KVC_STRIDED;
+    for (int32_t call = KVC_CALLS - 1; call >= 0; call--) {
+        if ((choice->calls & (1u << call)) != 0)
+            params.call = call;
+    }
     if (choice->combinations > 0) {
         params.parts = choice->parts[0];
         params.layers = choice->layers[0];
     }
     for (int32_t dtype = KVC_DTYPES - 1; dtype >= 0; dtype--) {
-        if ((spec->dtypes & (1u << dtype)) != 0)
+        if ((choice->dtypes & (1u << dtype)) != 0)
             params.dtype = dtype;
     }
     return params;
@@ -163,9 +215,9 @@ kvc_params kvc_choice_base(const kvc_choice *choice, int combination)
     /* Sizes that are multiples of something: the second of them is the first that need not fit everything. */
     for (int at = 0; at < KVC_PARAMS; at++) {
         if (choice->spec->step[at] > 1)
-            set_near(choice, &params, kvc_param_table()[at].offset, choice->spec->low[at] + choice->spec->step[at]);
+            set_near(choice, &params, kvc_param_table()[at].offset, choice->low[at] + choice->spec->step[at]);
     }
-    set_by_offset(&params, offsetof(kvc_params, watch), 1);
+    set_by_offset(&params, offsetof(kvc_params, watch), choice->watch_most);
     return params;
 }
 
@@ -197,7 +249,7 @@ kvc_params kvc_choice_random(const kvc_choice *choice, kvc_random *random)
     for (int at = 0; at < KVC_PARAMS; at++) {
         if ((spec->params & (1u << at)) != 0 && (choice->frozen & (1u << at)) == 0)
             kvc_param_set(&params, at,
-                          spec->low[at] + spec->step[at] * kvc_random_between(random, 0, (spec->high[at] - spec->low[at]) / spec->step[at]));
+                          choice->low[at] + spec->step[at] * kvc_random_between(random, 0, (choice->high[at] - choice->low[at]) / spec->step[at]));
     }
     if (choice->combinations > 0) {
         pick = kvc_random_below(random, (uint32_t)choice->combinations);
@@ -207,11 +259,14 @@ kvc_params kvc_choice_random(const kvc_choice *choice, kvc_random *random)
     if (kvc_random_one_in(random, 2)) {
         do
             pick = kvc_random_below(random, KVC_DTYPES);
-        while ((spec->dtypes & (1u << pick)) == 0);
+        while ((choice->dtypes & (1u << pick)) == 0);
         params.dtype = (int32_t)pick;
     }
     params.layout = kvc_random_one_in(random, 4) ? KVC_STRIDED : KVC_CONTIGUOUS;
+    if ((choice->layouts & (1u << params.layout)) == 0)
+        params.layout = params.layout == KVC_STRIDED ? KVC_CONTIGUOUS : KVC_STRIDED;
     params.watch = kvc_random_one_in(random, 4);
+    params.watch = params.watch < choice->watch_least ? choice->watch_least : params.watch > choice->watch_most ? choice->watch_most : params.watch;
     if (kvc_random_one_in(random, 3)) {
         do
             pick = kvc_random_below(random, KVC_CALLS);
@@ -246,8 +301,8 @@ void kvc_choice_write(const kvc_choice *choice, const kvc_params *params, uint8_
 
     memset(bytes, 0, size);
     for (int at = 0; at < KVC_PARAMS; at++) {
-        int32_t most = (spec->high[at] - spec->low[at]) / spec->step[at];
-        int32_t number = (kvc_param_get(params, at) - spec->low[at]) / spec->step[at];
+        int32_t most = (choice->high[at] - choice->low[at]) / spec->step[at];
+        int32_t number = (kvc_param_get(params, at) - choice->low[at]) / spec->step[at];
         if ((spec->params & (1u << at)) != 0 && (choice->frozen & (1u << at)) == 0 && most > 0)
             put(&to, (uint32_t)most + 1, (uint32_t)(number < 0 ? 0 : number > most ? most : number));
     }
@@ -259,7 +314,7 @@ void kvc_choice_write(const kvc_choice *choice, const kvc_params *params, uint8_
         }
         put(&to, (uint32_t)choice->combinations, pick);
     }
-    known = params->dtype != smallest.dtype && (spec->dtypes & (1u << params->dtype)) != 0;
+    known = params->dtype != smallest.dtype && (choice->dtypes & (1u << params->dtype)) != 0;
     put(&to, 2, !known);
     if (known)
         put(&to, KVC_DTYPES, (uint32_t)params->dtype);

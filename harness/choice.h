@@ -4,7 +4,7 @@
 #ifndef KVC_HARNESS_CHOICE_H
 #define KVC_HARNESS_CHOICE_H
 
-#include "harness/random.h"
+#include "harness/profile.h"
 #include "reference/catalogue.h"
 
 enum { KVC_COMBINATIONS_MAX = 32 };
@@ -16,6 +16,12 @@ typedef struct kvc_choice {
     int32_t layers[KVC_COMBINATIONS_MAX];
     unsigned calls;  /* bit 1 << kvc_call */
     unsigned frozen; /* bit 1 << parameter: cannot be varied in this version */
+    unsigned dtypes; /* bit 1 << dtype */
+    unsigned layouts;
+    int32_t watch_least; /* limits of `watch` */
+    int32_t watch_most;
+    int32_t low[KVC_PARAMS]; /* of the spec, or closer */
+    int32_t high[KVC_PARAMS];
 } kvc_choice;
 
 /*
@@ -24,6 +30,8 @@ typedef struct kvc_choice {
  */
 void kvc_choice_make(const kvc_catalogue *catalogue, const kvc_spec *spec, const kvc_rules *rules, const char *version,
                      const char *const *variants, kvc_choice *choice);
+/* Leaves what the profile has too. Returns 0 with *error set when nothing is left of a parameter. */
+int kvc_choice_narrow(kvc_choice *choice, const kvc_draws *draws, kvc_error *error);
 /* Whether parameters from a file are within what the spec tries. Returns 1, or 0 with *error set. */
 int kvc_choice_allows(const kvc_spec *spec, const kvc_params *params, kvc_error *error);
 /* The parameters of the exhaustive stage: small, at boundaries that short sequences reach. */

@@ -30,7 +30,7 @@ int kvc_command_fuzz(const kvc_session *session)
     options.endless = options.endless && !options.minimise;
     if (options.endless) {
         options.milliseconds = SLICE_MS;
-        options.sequences = UINT64_MAX / 4;
+        options.sequences = KVC_SEQUENCES_MAX;
     }
     do {
         status = kvc_run_targets(&own, NULL);

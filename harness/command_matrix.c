@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "harness/commands.h"
+#include "harness/portion.h"
 #include "harness/progress.h"
 #include "harness/record.h"
 #include "harness/resume.h"
@@ -23,6 +24,8 @@ typedef struct part {
     char path[PATH_BYTES]; /* of its result */
     pid_t pid;             /* 0: not started, or ended */
     int news;              /* the pipe on which it tells how far it is */
+    uint64_t shard;  /* the part of it that this matrix runs, of so many; 0: the matrix is not divided */
+    uint64_t shards;
     int status; /* its exit status, KVC_EXIT_INTERNAL when it died */
     kvc_progress_news last;
 } part;
@@ -31,6 +34,9 @@ typedef struct matrix {
     const kvc_session *session;
     part *part;
     int parts;
+    const char **beside; /* of a shard: the targets of all versions, owned, in the text of `targets` */
+    char *targets;
+    int versions;
     int started;
     int running;
     kvc_progress progress;
@@ -44,6 +50,60 @@ static int make_folder(const char *path)
         return 1;
     kvc_complain(error.text);
     return 0;
+}
+
+/*
+ * Versions are dealt to shards, since each has to be started. Only where there are more shards than versions several of them share
+ * one, and each of these has a part of its sequences. shard 0: it is another's.
+ */
+static void deal(const kvc_options *options, uint64_t version, uint64_t versions, part *one)
+{
+    uint64_t place = options->shard - 1;
+
+    one->shard = one->shards = 0;
+    if (options->shards == 0)
+        return;
+    if (options->shards <= versions) {
+        one->shards = 1;
+        one->shard = version % options->shards == place;
+        return;
+    }
+    one->shards = (options->shards - 1 - version) / versions + 1;
+    one->shard = place % versions == version ? place / versions + 1 : 0;
+}
+
+/* DIR/results/SUBJECT-VERSION.json; shards may share a folder. */
+static int make_path(part *one, const kvc_options *options, const char *subject, const char *version, kvc_error *error)
+{
+    int length = one->shards == 0 ? snprintf(one->path, sizeof one->path, "%s/results/%s-%s.json", options->report, subject, version)
+                                  : snprintf(one->path, sizeof one->path, "%s/results/%s-%s-shard-%llu-of-%llu.json", options->report,
+                                             subject, version, (unsigned long long)one->shard, (unsigned long long)one->shards);
+
+    if (length >= 0 && (size_t)length < sizeof one->path)
+        return 1;
+    kvc_error_set(error, "--report %.300s: path too long", options->report);
+    return 0;
+}
+
+/* Of a shard: keeps the versions that are its own, and the targets of all. Returns 0 when memory is short. */
+static int keep_own(matrix *self, int count)
+{
+    int kept = 0;
+
+    self->targets = calloc((size_t)count, sizeof self->part[0].target);
+    self->beside = calloc((size_t)count, sizeof *self->beside);
+    if (self->beside == NULL || self->targets == NULL)
+        return 0;
+    for (int at = 0; at < count; at++) {
+        char *target = self->targets + (size_t)at * sizeof self->part[0].target;
+        memcpy(target, self->part[at].target, sizeof self->part[0].target);
+        self->beside[at] = target;
+        if (self->part[at].shard > 0)
+            self->part[kept++] = self->part[at];
+    }
+    self->versions = count;
+    self->parts = kept;
+    return 1;
 }
 
 /* The versions as parts, each with its place in DIR/results/. Returns an exit status. */
@@ -72,14 +132,18 @@ static int prepare(matrix *self)
     self->part = count > 0 ? calloc((size_t)count, sizeof *self->part) : NULL;
     for (int at = 0; self->part != NULL && at < count; at++) {
         part *one = &self->part[at];
-        int length = snprintf(one->path, sizeof one->path, "%s/results/%s-%s.json", options->report, target->subject, version[at]);
         (void)snprintf(one->target, sizeof one->target, "%s@%s%s", target->subject, version[at], word + subject_length);
-        if (length < 0 || (size_t)length >= sizeof one->path) {
-            kvc_error_set(&error, "--report %.300s: path too long", options->report);
-            count = 0;
+        deal(options, (uint64_t)at, (uint64_t)count, one);
+        if (!make_path(one, options, target->subject, version[at], &error)) {
+            status = KVC_EXIT_USAGE;
+            free(self->part);
+            self->part = NULL;
         }
     }
-    self->parts = count;
+    if (self->part != NULL && options->shards > 0 && !keep_own(self, count))
+        count = 0;
+    if (self->part != NULL && options->shards == 0)
+        self->parts = count;
     if (count > 0 && self->part != NULL)
         status = 0;
     else
@@ -89,23 +153,37 @@ static int prepare(matrix *self)
     return status;
 }
 
+/* The run of one version. `options` and `word` are what it points to. */
+static kvc_session session_of(const matrix *self, const part *one, kvc_options *options, const char **word)
+{
+    kvc_session session = *self->session;
+
+    *options = *self->session->options;
+    *word = one->target;
+    options->verb = KVC_VERB_RUN;
+    options->word = word;
+    options->words = 1;
+    options->report = NULL;
+    options->json = one->path;
+    options->resume = 1;
+    options->quiet = 1;
+    options->shard = one->shard;
+    options->shards = one->shards;
+    options->beside = self->beside;
+    options->beside_count = self->versions;
+    session.options = options;
+    return session;
+}
+
 /* What the process of one version does. */
 static int run_part(const matrix *self, const part *one, int jobs, int news)
 {
-    kvc_options options = *self->session->options;
-    kvc_session session = *self->session;
-    const char *words[1] = {one->target};
+    kvc_options options;
+    const char *word;
+    kvc_session session = session_of(self, one, &options, &word);
 
-    options.verb = KVC_VERB_RUN;
-    options.word = words;
-    options.words = 1;
-    options.report = NULL;
-    options.json = one->path;
-    options.resume = 1;
     options.jobs = jobs;
-    options.quiet = 1;
     options.progress = news;
-    session.options = &options;
     return kvc_command_run(&session);
 }
 
@@ -125,7 +203,10 @@ static int is_complete(matrix *self, part *one)
     kvc_error ignored;
     const cJSON *runs;
     const cJSON *entry;
-    int complete = kvc_resume_read(one->path, self->session, &earlier, &ignored) && earlier != NULL &&
+    kvc_options options;
+    const char *word;
+    kvc_session session = session_of(self, one, &options, &word);
+    int complete = one->shards == 0 && kvc_resume_read(one->path, &session, &earlier, &ignored) && earlier != NULL &&
                    kvc_resume_is_complete(earlier);
 
     runs = cJSON_GetObjectItemCaseSensitive(earlier, "runs");
@@ -204,7 +285,12 @@ static void write_not_run(const matrix *self, const part *one, int signal_number
     kvc_record_run run = {one->target, "", "", "", NULL, 0, NULL, "not run", reason, NULL, NULL};
     kvc_target *target = malloc(sizeof *target);
     kvc_error ignored;
-    cJSON *result = kvc_record_start(self->session);
+    kvc_options options;
+    const char *word;
+    kvc_session session = session_of(self, one, &options, &word);
+    cJSON *result = kvc_record_start(&session);
+    cJSON *open;
+    cJSON *entry;
 
     (void)snprintf(reason, sizeof reason, "the process of this version was ended by signal %d", signal_number);
     if (target != NULL && kvc_target_parse(one->target, self->session->options, target, &ignored) == KVC_TARGET_READY) {
@@ -212,9 +298,12 @@ static void write_not_run(const matrix *self, const part *one, int signal_number
         run.version = target->version;
         run.variant = target->variant;
     }
-    if (result == NULL || kvc_record_add(result, &run, NULL) == NULL || !kvc_record_finish(result, 0) ||
+    open = kvc_record_open(&run, NULL);
+    entry = open != NULL ? kvc_portions_join(open, &ignored) : NULL;
+    if (result == NULL || !cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(result, "runs"), entry) || !kvc_record_finish(result, 0) ||
         kvc_result_write_file(one->path, result, error, sizeof error) != 0)
         kvc_complain(reason);
+    cJSON_Delete(open);
     cJSON_Delete(result);
     free(target);
 }
@@ -319,16 +408,15 @@ static int write_report(const matrix *self)
     return status;
 }
 
-/* Which exit status tells more: as in `run`, a finding outweighs what could not be run. */
-static int rank(int status)
+/* A part makes no report. */
+static int tell_part(const matrix *self)
 {
-    static const int order[] = {KVC_EXIT_CONFORMS, KVC_EXIT_NOT_RUN,  KVC_EXIT_FINDINGS,
-                                KVC_EXIT_USAGE,    KVC_EXIT_INTERNAL, KVC_EXIT_INTERRUPTED};
-    int at = 0;
+    const kvc_options *options = self->session->options;
 
-    while (at + 1 < (int)(sizeof order / sizeof order[0]) && order[at] != status)
-        at++;
-    return at;
+    if (!options->quiet)
+        (void)printf("shard %llu of %llu: %d of %d versions; when all parts are there: kvconform report %s/results/*.json -o DIR\n",
+                     (unsigned long long)options->shard, (unsigned long long)options->shards, self->parts, self->versions, options->report);
+    return 0;
 }
 
 int kvc_command_matrix(const kvc_session *session)
@@ -347,12 +435,14 @@ int kvc_command_matrix(const kvc_session *session)
         if (!run_all(&self))
             status = KVC_EXIT_INTERNAL;
         for (int at = 0; at < self.started; at++)
-            worst = rank(self.part[at].status) > rank(worst) ? self.part[at].status : worst;
+            worst = kvc_exit_worse(self.part[at].status, worst);
         /* A wrong command line or a result that cannot be gone on with was told by the part, and makes no report. */
         if (status == 0 && worst != KVC_EXIT_USAGE)
-            status = write_report(&self);
+            status = options->shards > 0 ? tell_part(&self) : write_report(&self);
         status = *session->stop ? KVC_EXIT_INTERRUPTED : status != 0 ? status : worst;
     }
+    free(self.beside);
+    free(self.targets);
     free(self.part);
     return status;
 }

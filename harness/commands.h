@@ -38,6 +38,8 @@ int kvc_command_list(const kvc_session *session);
  * `run`.
  */
 int kvc_run_targets(const kvc_session *session, cJSON **result);
+/* The same for --runs: with several seeds, whose results are merged. */
+int kvc_run_seeds(const kvc_session *session);
 
 /* Writes `kvconform: TEXT` as one line to standard error, with nothing in it that a terminal would act on. */
 void kvc_complain(const char *text);

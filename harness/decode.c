@@ -117,7 +117,7 @@ static int read_record(const kvc_model *model, const uint8_t record[KVC_BYTES_RE
     if ((record[0] & KVC_BYTES_LITERAL) != 0)
         return read_literal(record, op) && kvc_op_rows_after(op, model->rows) > 0;
     from = kvc_random_from(record + 1, KVC_BYTES_RECORD - 1);
-    return kvc_draw_op(model, KVC_HOSTILE, kind, &from, op);
+    return kvc_draw_op(model, KVC_HOSTILE, &kvc_edges_standard, kind, &from, op);
 }
 
 int kvc_decode_ops(kvc_model *model, const kvc_bytes *bytes, const kvc_exclusions *exclusions, int careful, kvc_decoded *out)

@@ -31,59 +31,58 @@ int kvc_draw_take(kvc_model *model, kvc_profile profile, const kvc_op *op, const
     return 1;
 }
 
-int32_t kvc_draw_append(const kvc_model *model, kvc_profile profile, kvc_random *random)
+int32_t kvc_draw_append(const kvc_model *model, kvc_profile profile, const kvc_edges *edges, kvc_random *random)
 {
     int boundary = kvc_plan_boundary(model->plan);
 
     if (profile != KVC_ASSISTED &&
         model->plan->rules.rule[KVC_CONTRACT_APPEND_NONE]->value == KVC_NONE_NOTHING && kvc_random_one_in(random, 12))
         return 0;
-    switch (kvc_random_below(random, boundary > 0 ? 8 : 4)) {
-    case 0:
-    case 1:
+    switch ((kvc_append_edge)kvc_weights_draw(edges->append, boundary > 0 ? KVC_APPEND_EDGES : KVC_APPEND_FEW + 1, random)) {
+    case KVC_APPEND_ONE:
         return 1;
-    case 2:
+    case KVC_APPEND_TWO:
         return 2;
-    case 3:
+    case KVC_APPEND_FEW:
         return kvc_random_between(random, 1, 8);
-    case 4:
+    case KVC_APPEND_BELOW:
         return boundary > 1 ? boundary - 1 : 1;
-    case 5:
+    case KVC_APPEND_AT:
         return boundary;
-    case 6:
+    case KVC_APPEND_PAST:
         return boundary + 1;
-    default:
-        return boundary * 2 + kvc_random_between(random, 0, 2);
+    case KVC_APPEND_TWICE:
+        break;
     }
+    return boundary * 2 + kvc_random_between(random, 0, 2);
 }
 
-static int32_t random_crop(const kvc_model *model, kvc_random *random)
+static int32_t random_crop(const kvc_model *model, const kvc_edges *edges, kvc_random *random)
 {
     int32_t held = model->length - kvc_model_floor(model);
     int boundary = kvc_plan_boundary(model->plan);
 
-    switch (kvc_random_below(random, 12)) {
-    case 0:
-    case 1:
+    switch ((kvc_crop_edge)kvc_weights_draw(edges->crop, KVC_CROP_EDGES, random)) {
+    case KVC_CROP_ZERO:
         return 0;
-    case 2:
-    case 3:
+    case KVC_CROP_ONE:
         return -1;
-    case 4:
+    case KVC_CROP_ALL:
         return -held;
-    case 5:
+    case KVC_CROP_OVER:
         return -held - 1;
-    case 6:
+    case KVC_CROP_FAR_OVER:
         return -held - kvc_random_between(random, 1, 4);
-    case 7:
+    case KVC_CROP_TO_BOUNDARY:
         return held > boundary ? -(held - boundary) : -1;
-    case 8:
+    case KVC_CROP_NEAR_BOUNDARY:
         return held > boundary + 1 ? -(held - boundary) - 1 + 2 * (int32_t)kvc_random_below(random, 2) : -2;
-    case 9:
+    case KVC_CROP_POSITIVE:
         return kvc_random_one_in(random, 2) ? kvc_random_between(random, 1, held + 1) : 1;
-    default:
-        return held > 0 ? -kvc_random_between(random, 1, held) : -1;
+    case KVC_CROP_PART:
+        break;
     }
+    return held > 0 ? -kvc_random_between(random, 1, held) : -1;
 }
 
 static void random_rows(const kvc_model *model, kvc_random *random, int count, kvc_op *op)
@@ -94,11 +93,11 @@ static void random_rows(const kvc_model *model, kvc_random *random, int count, k
 }
 
 /* For each of `count` rows a number of tokens: few, or what a boundary makes of it; now and then none. */
-static void random_counts(const kvc_model *model, kvc_profile profile, kvc_random *random, int count, kvc_op *op)
+static void random_counts(const kvc_model *model, kvc_profile profile, const kvc_edges *edges, kvc_random *random, int count, kvc_op *op)
 {
     op->count = (uint8_t)count;
     for (int at = 0; at < count; at++)
-        op->rows[at] = (uint8_t)(kvc_random_one_in(random, 4) ? 0 : kvc_draw_append(model, profile, random));
+        op->rows[at] = (uint8_t)(kvc_random_one_in(random, 4) ? 0 : kvc_draw_append(model, profile, edges, random));
 }
 
 /* Some of the rows, in order, and not all. Returns 0 when there is one row only. */
@@ -117,7 +116,7 @@ static int random_part(const kvc_model *model, kvc_random *random, kvc_op *op)
     return 1;
 }
 
-int kvc_draw_op(const kvc_model *model, kvc_profile profile, kvc_op_kind kind, kvc_random *random, kvc_op *op)
+int kvc_draw_op(const kvc_model *model, kvc_profile profile, const kvc_edges *edges, kvc_op_kind kind, kvc_random *random, kvc_op *op)
 {
     memset(op, 0, sizeof *op);
     op->kind = (uint8_t)kind;
@@ -127,13 +126,13 @@ int kvc_draw_op(const kvc_model *model, kvc_profile profile, kvc_op_kind kind, k
     }
     switch (kind) {
     case KVC_APPEND:
-        op->n = kvc_draw_append(model, profile, random);
+        op->n = kvc_draw_append(model, profile, edges, random);
         return 1;
     case KVC_CROP:
-        op->n = random_crop(model, random);
+        op->n = random_crop(model, edges, random);
         return 1;
     case KVC_TRIM:
-        op->n = -random_crop(model, random);
+        op->n = -random_crop(model, edges, random);
         return 1;
     case KVC_RESET:
         return 1;
@@ -160,12 +159,12 @@ int kvc_draw_op(const kvc_model *model, kvc_profile profile, kvc_op_kind kind, k
     case KVC_QUANTIZE:
         return 1;
     case KVC_APPEND_ROWS:
-        random_counts(model, profile, random, model->rows, op);
+        random_counts(model, profile, edges, random, model->rows, op);
         return 1;
     case KVC_EXTEND:
         if (model->rows == KVC_ROWS_MAX)
             return 0;
-        random_counts(model, profile, random, kvc_random_between(random, 1, kvc_smaller(2, KVC_ROWS_MAX - model->rows)), op);
+        random_counts(model, profile, edges, random, kvc_random_between(random, 1, kvc_smaller(2, KVC_ROWS_MAX - model->rows)), op);
         return 1;
     case KVC_MERGE:
         random_rows(model, random, kvc_random_between(random, 1, model->rows), op);
@@ -174,7 +173,7 @@ int kvc_draw_op(const kvc_model *model, kvc_profile profile, kvc_op_kind kind, k
         op->n = (int32_t)kvc_random_below(random, (uint32_t)model->rows);
         return 1;
     case KVC_SPLIT:
-        op->n = kvc_random_one_in(random, 2) ? 1 : kvc_random_one_in(random, 2) ? 0 : kvc_draw_append(model, profile, random);
+        op->n = kvc_random_one_in(random, 2) ? 1 : kvc_random_one_in(random, 2) ? 0 : kvc_draw_append(model, profile, edges, random);
         return random_part(model, random, op);
     default:
         break;

@@ -9,9 +9,9 @@
 #include "harness/random.h"
 
 /* Tokens for an append. */
-int32_t kvc_draw_append(const kvc_model *model, kvc_profile profile, kvc_random *random);
+int32_t kvc_draw_append(const kvc_model *model, kvc_profile profile, const kvc_edges *edges, kvc_random *random);
 /* An op of this kind with arguments. Returns 0 when there is none where the model stands. */
-int kvc_draw_op(const kvc_model *model, kvc_profile profile, kvc_op_kind kind, kvc_random *random, kvc_op *op);
+int kvc_draw_op(const kvc_model *model, kvc_profile profile, const kvc_edges *edges, kvc_op_kind kind, kvc_random *random, kvc_op *op);
 /*
  * Takes the op into the sequence and into the model; `exclusions` may be NULL, `careful` heeds what is often left out. Returns 1 with
  * *situation the code of where the op stands, 0 when it must not stand here, -1 when memory is short.

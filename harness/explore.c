@@ -416,24 +416,14 @@ static kvc_crew_result begin_guided(explorer *self)
     return result == KVC_CREW_DONE ? finish_round(self) : result;
 }
 
-static int compare_findings(const void *left, const void *right)
-{
-    const kvc_finding *a = left;
-    const kvc_finding *b = right;
-    int order = (int)a->law - (int)b->law;
-
-    if (order == 0)
-        order = kvc_ops_compare(a->sequence.op, (size_t)a->sequence.count, b->sequence.op, (size_t)b->sequence.count);
-    return order != 0 ? order : strcmp(a->id, b->id);
-}
-
 static kvc_crew_result run_rounds(explorer *self)
 {
     kvc_exploration *out = self->out;
     int64_t start = kvc_now_ms();
     kvc_guide *guide = self->options->guide;
     kvc_crew_result result = guide != NULL ? begin_guided(self) : KVC_CREW_DONE;
-    uint64_t first = guide != NULL ? kvc_guide_next(guide) : 0;
+    uint64_t first = guide != NULL ? kvc_guide_next(guide) : self->options->first;
+    uint64_t base = guide != NULL ? 0 : first; /* a search counts what earlier sessions ran */
     uint64_t index = first;
     int blocks = 0; /* of which the next round has at most so many; 0: no bound */
 
@@ -457,7 +447,7 @@ static kvc_crew_result run_rounds(explorer *self)
             if (guide != NULL && !kvc_guide_round(guide, &self->exclusions, &out->coverage, end, out->ops, self->error))
                 result = KVC_CREW_FAILED;
             index = end;
-            out->sequences = index;
+            out->sequences = index - base;
         }
         if (result == KVC_CREW_DONE) {
             result = work_up_round(self);
@@ -474,6 +464,9 @@ static kvc_crew_result run_rounds(explorer *self)
             out->deaths = self->deaths + kvc_crew_deaths(self->bench->crew);
             break;
         }
+        if (result == KVC_CREW_DONE && self->options->until != NULL &&
+            kvc_until_is_over(self->options->until, &out->coverage, &self->exclusions, out->sequences))
+            break;
         if (self->options->milliseconds > 0 && kvc_now_ms() - start >= self->options->milliseconds)
             break;
     }
@@ -573,10 +566,11 @@ kvc_crew_result kvc_explore(const kvc_bench *bench, kvc_generator *generator, co
             result = finish_findings(self);
         keep_unfinished(self, result);
         out->interrupted = result == KVC_CREW_STOPPED;
-        qsort(out->finding, (size_t)out->findings, sizeof out->finding[0], compare_findings);
+        qsort(out->finding, (size_t)out->findings, sizeof out->finding[0], kvc_findings_compare);
     }
-    out->exhaustive = kvc_generator_exhaustive(generator, out->sequences);
-    out->exhaustive_size = kvc_generator_complete_size(generator, out->sequences);
+    out->exhaustive = kvc_generator_exhaustive(generator, options->first + out->sequences) -
+                      kvc_generator_exhaustive(generator, options->first);
+    out->exhaustive_size = kvc_generator_complete_size(generator, options->first + out->sequences);
     out->milliseconds = kvc_now_ms() - start;
     if (self != NULL)
         out->sequences += self->begun;

@@ -5,14 +5,17 @@
 #define KVC_HARNESS_EXPLORE_H
 
 #include "harness/guide.h"
+#include "harness/until.h"
 
 enum { KVC_FINDINGS_MAX = 200 };
 
 struct kvc_exploration;
 
 typedef struct kvc_explore_options {
-    uint64_t sequences; /* how many to run; UINT64_MAX when only time bounds it */
+    uint64_t first;     /* number of the first sequence: a portion begins anywhere, and knows nothing of those before it */
+    uint64_t sequences; /* how many to run */
     int64_t milliseconds; /* ends after the round in which it passes; 0: no bound */
+    kvc_until *until; /* ends after the round in which enough was covered; NULL: no bound */
     int scripts; /* ask the adapter for stand-alone programs */
     uint64_t deaths; /* gives the variant up after the round in which its process has ended more often; 0: no bound */
     kvc_guide *guide; /* goes on where it says, and keeps what reaches something new; NULL: from the first sequence, and nothing is kept */
@@ -24,7 +27,7 @@ typedef struct kvc_exploration {
     uint64_t sequences; /* that were run: unless it was interrupted the same number runs the same again */
     uint64_t ops;
     uint64_t exhaustive; /* sequences of the exhaustive stage among them */
-    int exhaustive_size;
+    int exhaustive_size; /* longest length of which all are among them and those before them */
     int64_t milliseconds;
     int lost; /* kinds of failure that found no room */
     int interrupted;

@@ -273,3 +273,14 @@ int kvc_finding_covers(const kvc_finding *finding, const kvc_finding *other)
     }
     return found == finding->sequence.count;
 }
+
+int kvc_findings_compare(const void *left, const void *right)
+{
+    const kvc_finding *a = left;
+    const kvc_finding *b = right;
+    int order = (int)a->law - (int)b->law;
+
+    if (order == 0)
+        order = kvc_ops_compare(a->sequence.op, (size_t)a->sequence.count, b->sequence.op, (size_t)b->sequence.count);
+    return order != 0 ? order : strcmp(a->id, b->id);
+}

@@ -50,6 +50,8 @@ kvc_crew_result kvc_finding_prove(const kvc_bench *bench, kvc_finding *finding, 
 int kvc_finding_name(const kvc_bench *bench, kvc_finding *finding, kvc_error *error);
 /* Whether `other` is the same fault as the already minimal `finding`, met in a longer way. */
 int kvc_finding_covers(const kvc_finding *finding, const kvc_finding *other);
+/* The order in which findings are told, for qsort: by law, then smaller cases first, then by id. */
+int kvc_findings_compare(const void *left, const void *right);
 void kvc_finding_clear(kvc_finding *finding);
 
 #endif

@@ -11,7 +11,7 @@
 #include "harness/random.h"
 #include "harness/sequences_alphabet.h"
 
-enum { RANDOM_OPS_MAX = 20, TRIES = 6, SMALL_LENGTH = 3 };
+enum { TRIES = 6, SMALL_LENGTH = 3 };
 /* So many sequences of a stage stand between two random blocks: a small budget is shared, whatever it is. */
 enum { BETWEEN_RANDOM = 3 * KVC_BLOCK };
 
@@ -31,7 +31,7 @@ struct kvc_generator {
     const kvc_spec *spec;
     const char *variant;
     uint64_t seed;
-    kvc_profile profile;
+    kvc_draws draws;
     kvc_choice choice;
     kvc_alphabet alphabet; /* of the first combination */
     int stages;
@@ -54,18 +54,25 @@ static int letters_of(const kvc_plan *plan, const kvc_alphabet *alphabet, int le
     return length < SMALL_LENGTH || (length == SMALL_LENGTH && combination == 0) ? alphabet->count : alphabet->in_long;
 }
 
+/* The plan of these parameters, as far as the profile uses it. */
+static int make_plan(kvc_generator *generator, const kvc_params *params, kvc_error *error)
+{
+    if (!kvc_plan_make(generator->catalogue, generator->contract, generator->spec, generator->variant, params,
+                       &generator->plan, error))
+        return 0;
+    generator->plan.ops &= generator->draws.ops;
+    return 1;
+}
+
 static int add_stages(kvc_generator *generator, kvc_error *error)
 {
     kvc_plan *plan = &generator->plan;
     kvc_params base = kvc_choice_base(&generator->choice, 0);
 
-    if (!kvc_plan_make(generator->catalogue, generator->contract, generator->spec, generator->variant, &base, plan,
-                       error))
+    if (!make_plan(generator, &base, error))
         return 0;
     kvc_alphabet_make(plan, &generator->alphabet);
-    if (generator->profile == KVC_ASSISTED)
-        return 1;
-    for (int length = 1; length <= KVC_EXHAUSTIVE_MAX; length++) {
+    for (int length = 1; length <= generator->draws.exhaustive; length++) {
         for (int at = 0; at < generator->choice.combinations; at++) {
             stage *next = &generator->stage[generator->stages];
             kvc_alphabet alphabet;
@@ -73,8 +80,7 @@ static int add_stages(kvc_generator *generator, kvc_error *error)
             if (generator->stages == KVC_STAGES_MAX || ((at > 0 || generator->spec->share > 1 || generator->spec->layers > 0) && length > SMALL_LENGTH))
                 break;
             base = kvc_choice_base(&generator->choice, at);
-            if (!kvc_plan_make(generator->catalogue, generator->contract, generator->spec, generator->variant, &base,
-                               plan, error))
+            if (!make_plan(generator, &base, error))
                 return 0;
             kvc_alphabet_make(plan, &alphabet);
             next->start = generator->tail;
@@ -98,6 +104,16 @@ kvc_generator *kvc_generator_open(const kvc_catalogue *catalogue, const kvc_cont
                                   const char *variant, const char *version, const char *const *variants, uint64_t seed,
                                   kvc_profile profile, kvc_error *error)
 {
+    kvc_draws draws;
+
+    kvc_profile_of(profile, &draws);
+    return kvc_generator_open_draws(catalogue, contract, spec, variant, version, variants, seed, &draws, error);
+}
+
+kvc_generator *kvc_generator_open_draws(const kvc_catalogue *catalogue, const kvc_contract *contract, const kvc_spec *spec,
+                                        const char *variant, const char *version, const char *const *variants, uint64_t seed,
+                                        const kvc_draws *draws, kvc_error *error)
+{
     kvc_generator *generator = calloc(1, sizeof *generator);
     kvc_rules rules;
 
@@ -110,10 +126,14 @@ kvc_generator *kvc_generator_open(const kvc_catalogue *catalogue, const kvc_cont
     generator->spec = spec;
     generator->variant = variant;
     generator->seed = seed;
-    generator->profile = profile;
+    generator->draws = *draws;
     generator->plan_block = UINT64_MAX;
     kvc_catalogue_rules(catalogue, contract, spec->variant, &rules);
     kvc_choice_make(catalogue, spec, &rules, version, variants, &generator->choice);
+    if (!kvc_choice_narrow(&generator->choice, draws, error)) {
+        free(generator);
+        return NULL;
+    }
     if (generator->choice.combinations == 0) {
         kvc_error_set(error, "%s: this version has none of the spec's parts or layers", variant);
     } else if (add_stages(generator, error)) {
@@ -135,7 +155,7 @@ void kvc_generator_close(kvc_generator *generator)
 
 void kvc_generator_guide(kvc_generator *generator, const kvc_corpus *corpus)
 {
-    generator->guided.corpus = generator->profile == KVC_HOSTILE ? corpus : NULL;
+    generator->guided.corpus = generator->draws.like == KVC_HOSTILE ? corpus : NULL;
 }
 
 const kvc_choice *kvc_generator_choice(const kvc_generator *generator)
@@ -267,12 +287,11 @@ const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc
             params.call = kvc_choice_call(&generator->choice, block / KVC_BLOCK / 4 + generator->seed % 64);
         }
         /* A window of one token is legal, but no model decodes with it. */
-        if (generator->profile == KVC_ASSISTED && params.window == 1)
+        if (generator->draws.like == KVC_ASSISTED && params.window == 1)
             params.window = 2;
     }
     generator->plan_block = UINT64_MAX;
-    if (!kvc_plan_make(generator->catalogue, generator->contract, generator->spec, generator->variant, &params,
-                       &generator->plan, error))
+    if (!make_plan(generator, &params, error))
         return NULL;
     kvc_alphabet_make(&generator->plan, &generator->block_alphabet);
     generator->plan_block = block;
@@ -284,7 +303,7 @@ static int take(kvc_generator *generator, const kvc_op *op, const kvc_exclusions
                 kvc_sequence *out, kvc_coverage *coverage)
 {
     int situation;
-    int taken = kvc_draw_take(&generator->model, generator->profile, op, exclusions, careful, out, &situation);
+    int taken = kvc_draw_take(&generator->model, generator->draws.like, op, exclusions, careful, out, &situation);
 
     if (taken > 0 && coverage != NULL)
         kvc_coverage_planned(coverage, op->kind, situation);
@@ -306,8 +325,6 @@ static int make_exhaustive(kvc_generator *generator, const stage *found, uint64_
     return 1;
 }
 
-/* How often an op is tried, beside others. */
-static const uint8_t weights[KVC_OP_KINDS] = {10, 9, 2, 3, 2, 2, 3, 2, 2, 2, 2, 1, 9, 4, 2, 2, 2, 14, 9, 3, 1, 2, 1, 1, 3, 3, 6, 2, 2, 3, 3};
 
 /* `sum` is that of the weights of `kinds`. */
 static int random_op(const kvc_generator *generator, unsigned kinds, uint32_t sum, kvc_random *random, kvc_op *op)
@@ -316,12 +333,12 @@ static int random_op(const kvc_generator *generator, unsigned kinds, uint32_t su
     int kind = 0;
 
     for (;; kind++) {
-        uint32_t weight = (kinds & (1u << kind)) != 0 ? weights[kind] : 0u;
+        uint32_t weight = (kinds & (1u << kind)) != 0 ? generator->draws.weight[kind] : 0u;
         if (pick < weight)
             break;
         pick -= weight;
     }
-    return kvc_draw_op(&generator->model, generator->profile, (kvc_op_kind)kind, random, op);
+    return kvc_draw_op(&generator->model, generator->draws.like, &generator->draws.edges, (kvc_op_kind)kind, random, op);
 }
 
 static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclusions *exclusions, kvc_sequence *out,
@@ -331,32 +348,30 @@ static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclu
     int sequences = kvc_plan_has_sequences(&generator->plan);
     unsigned kinds = 1u << (sequences ? KVC_DECODE : KVC_APPEND);
     uint32_t sum = 0;
-    int length = 2 + (int)kvc_random_below(&random, 6);
+    const kvc_draws *draws = &generator->draws;
+    int length = draws->least + (int)kvc_random_below(&random, (uint32_t)(draws->most - draws->least + 1));
     int careful = index % 4 != 0;
 
-    if (kvc_random_one_in(&random, 4))
-        length += (int)kvc_random_below(&random, (uint32_t)(RANDOM_OPS_MAX - length));
-    /* Swarm: a random subset of the ops; crop, which the project is about, more often than not. */
+    if (draws->long_in > 0 && kvc_random_one_in(&random, (uint32_t)draws->long_in))
+        length += (int)kvc_random_below(&random, (uint32_t)(draws->long_most + 1 - length));
+    /* Swarm: a random subset of the ops. */
     for (int kind = 1; kind < KVC_OP_KINDS; kind++) {
         int off;
         /* For ops that came later nothing is drawn where they are missing: the sequences of the others stay what they were. */
         if (kind > KVC_PICKLE && !kvc_plan_has_op(&generator->plan, (kvc_op_kind)kind))
             continue;
-        off = kvc_op_is_rollback(kind) || kind == KVC_SEQ_RM ? kvc_random_one_in(&random, 8)
-              : kind == KVC_TRIM_FRONT || kind >= KVC_APPEND_ROWS ? kvc_random_one_in(&random, 2)
-              : kind > KVC_RECORD && kind < KVC_DECODE ? !kvc_random_one_in(&random, 4)
-                                  : kvc_random_one_in(&random, 2);
+        off = kvc_chance_draw(draws->off[kind], &random);
         if (kvc_plan_has_op(&generator->plan, (kvc_op_kind)kind) && !off)
             kinds |= 1u << kind;
     }
     /* Nothing can be restored that was not saved. */
     if ((kinds & 1u << KVC_SEQ_RESTORE) != 0)
-        kinds |= 1u << KVC_SEQ_SAVE;
+        kinds |= 1u << KVC_SEQ_SAVE & draws->ops;
     /* Without a prefetch an offload is the end of appending. */
     if ((kinds & 1u << KVC_OFFLOAD) != 0)
-        kinds |= 1u << KVC_PREFETCH;
+        kinds |= 1u << KVC_PREFETCH & draws->ops;
     for (int kind = 0; kind < KVC_OP_KINDS; kind++)
-        sum += (kinds & 1u << kind) != 0 ? weights[kind] : 0u;
+        sum += (kinds & 1u << kind) != 0 ? generator->draws.weight[kind] : 0u;
     for (int at = 0; at < length; at++) {
         for (int attempt = 0; attempt < TRIES; attempt++) {
             kvc_op op;
@@ -391,7 +406,7 @@ static int make_assisted(kvc_generator *generator, uint64_t index, const kvc_exc
                          kvc_coverage *coverage)
 {
     kvc_random random = kvc_random_for(generator->seed, generator->variant, index);
-    int rounds = 1 + (int)kvc_random_below(&random, 6);
+    int rounds = 1 + (int)kvc_random_below(&random, (uint32_t)generator->draws.rounds);
     int records = kvc_plan_has_op(&generator->plan, KVC_RECORD);
     int late = records && kvc_random_one_in(&random, 2);
     kvc_op record = {.kind = KVC_RECORD, .n = 1};
@@ -405,7 +420,7 @@ static int make_assisted(kvc_generator *generator, uint64_t index, const kvc_exc
     if (late && take(generator, &record, exclusions, 1, out, coverage) < 0)
         return 0;
     for (int at = 0; at < rounds; at++) {
-        int32_t draft = kvc_random_one_in(&random, 4) ? 1 : kvc_draw_append(&generator->model, generator->profile, &random);
+        int32_t draft = kvc_random_one_in(&random, 4) ? 1 : kvc_draw_append(&generator->model, generator->draws.like, &generator->draws.edges, &random);
         kvc_op append = {.kind = KVC_APPEND, .n = draft};
         int32_t removed = kvc_random_between(&random, 0, draft > 0 ? draft - 1 : 0);
         int trims = kvc_plan_has_op(&generator->plan, KVC_TRIM);
@@ -433,7 +448,7 @@ int kvc_generator_sequence(kvc_generator *generator, uint64_t index, const kvc_e
     kvc_model_start(&generator->model, plan, NULL);
     if (found != NULL)
         good = make_exhaustive(generator, found, number, exclusions, out, coverage);
-    else if (generator->profile == KVC_ASSISTED)
+    else if (generator->draws.like == KVC_ASSISTED)
         good = make_assisted(generator, index, exclusions, out, coverage);
     else if (kvc_guided_takes(&generator->guided, block_start(generator, index)))
         good = make_guided(generator, index, exclusions, out, coverage);

@@ -10,14 +10,10 @@
 
 #include <stdint.h>
 
+#include "harness/profile.h"
 #include "reference/model.h"
 
-enum { KVC_BLOCK = 64, KVC_LETTERS_MAX = 32, KVC_EXHAUSTIVE_MAX = 4, KVC_STAGES_MAX = 64, KVC_ROUND = 2048 };
-
-typedef enum kvc_profile {
-    KVC_HOSTILE = 0, /* anything a caller may do */
-    KVC_ASSISTED     /* only what assisted decoding does */
-} kvc_profile;
+enum { KVC_BLOCK = 64, KVC_LETTERS_MAX = 32, KVC_STAGES_MAX = 64, KVC_ROUND = 2048 };
 
 typedef struct kvc_sequence {
     int32_t count;
@@ -63,6 +59,10 @@ struct kvc_corpus;
 kvc_generator *kvc_generator_open(const kvc_catalogue *catalogue, const kvc_contract *contract, const kvc_spec *spec,
                                   const char *variant, const char *version, const char *const *variants, uint64_t seed,
                                   kvc_profile profile, kvc_error *error);
+/* The same with a profile of its own, which is copied. */
+kvc_generator *kvc_generator_open_draws(const kvc_catalogue *catalogue, const kvc_contract *contract, const kvc_spec *spec,
+                                        const char *variant, const char *version, const char *const *variants, uint64_t seed,
+                                        const kvc_draws *draws, kvc_error *error);
 void kvc_generator_close(kvc_generator *generator);
 /*
  * From now on most random blocks are made of the sequences of this corpus (harness/guided.h), which must live longer. What it gives

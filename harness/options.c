@@ -7,8 +7,11 @@
 
 #include "harness/baseline.h"
 #include "harness/crew.h"
+#include "harness/portion.h"
+#include "harness/until.h"
+#include "reference/json.h"
 
-enum { JOBS_STANDARD_MAX = 8, BUDGET_TIME_MAX = 1000000 /* seconds or minutes */ };
+enum { JOBS_STANDARD_MAX = 8, BUDGET_TIME_MAX = 1000000 /* seconds or minutes */, RUNS_MAX = 10000 };
 
 static const char help_text[] =
     "kvconform: conformance tests for the KV caches of LLM runtimes\n"
@@ -46,9 +49,16 @@ static const char help_text[] =
     "\n"
     "Options\n"
     "  --budget N | 30s | 5m   sequences, or time, for each variant (10000)\n"
+    "  --time 30s | 5m         time for the whole run, shared by its variants; --budget bounds each beside it\n"
+    "  --until-covered[=TIMES] go on until every op was judged TIMES (3) in every situation that it can be in, nothing more comes\n"
+    "                          while the sequences double, or the bound: --budget (1000000) or --time\n"
+    "  --runs N                run: with N seeds one after the other, from --seed on, merged\n"
+    "  --shard K/N             run, matrix, gate --explore: the K-th of N parts, for as many machines; kvconform report makes the\n"
+    "                          whole of the parts' --json files\n"
+    "  --portion N             sequences of a variant that are explored together, apart from others (1000000)\n"
     "  --seed N                the same seed gives the same sequences everywhere (1)\n"
-    "  --profile hostile | assisted\n"
-    "                          anything a caller may do, or only what assisted decoding does (hostile)\n"
+    "  --profile hostile | assisted | FILE.json\n"
+    "                          anything a caller may do, or only what assisted decoding does (hostile); or as a file says\n"
     "  --jobs N                worker processes (number of processors, at most 8)\n"
     "  --report DIR            write to DIR: result.json, report.html, report.md, report.sarif, junit.xml, badge.svg, and the\n"
     "                          minimal cases with their scripts\n"
@@ -94,6 +104,7 @@ static const char help_text[] =
     "  kvconform run mlx-lm@0.32.2:KVCache\n"
     "  kvconform replay out/cases --target transformers@5.14.1\n"
     "  kvconform report old/result.json new/result.json -o both\n"
+    "  kvconform run builtin --budget 5000000 --shard 2/8 --json part-2.json\n"
     "  kvconform diff old/result.json new/result.json --markdown comment.md\n"
     "  kvconform baseline update transformers --baseline known.json --add --reason 'reported upstream'\n"
     "  kvconform gate transformers --baseline known.json\n"
@@ -104,6 +115,22 @@ static const char help_text[] =
     "  kvconform run exec:./my_adapter --variant 'MyCache*'\n"
     "\n"
     "Environment: KVCONFORM_DATA (specs, contracts, adapters), KVCONFORM_CACHE (environments), NO_COLOR, PYTHONPATH\n";
+
+static int rank(int status)
+{
+    static const int order[] = {KVC_EXIT_CONFORMS, KVC_EXIT_NOT_RUN,  KVC_EXIT_FINDINGS,
+                                KVC_EXIT_USAGE,    KVC_EXIT_INTERNAL, KVC_EXIT_INTERRUPTED};
+    int at = 0;
+
+    while (at + 1 < (int)(sizeof order / sizeof order[0]) && order[at] != status)
+        at++;
+    return at;
+}
+
+int kvc_exit_worse(int a, int b)
+{
+    return rank(a) > rank(b) ? a : b;
+}
 
 const char *kvc_options_help(void)
 {
@@ -139,16 +166,49 @@ static int read_budget(const char *text, kvc_options *options, kvc_error *error)
     if (good) {
         memcpy(digits, text, length);
         digits[timed ? length - 1 : length] = '\0';
-        good = read_number(digits, "--budget", 1, timed ? BUDGET_TIME_MAX : UINT64_MAX / 4, &number, error);
+        good = read_number(digits, "--budget", 1, timed ? BUDGET_TIME_MAX : KVC_SEQUENCES_MAX - 1, &number, error);
     }
     if (!good) {
         kvc_error_set(error, "--budget: \"%.60s\": expected a number of sequences, or a time such as 30s or 5m", text);
         return 0;
     }
     options->milliseconds = timed ? (int64_t)number * (unit == 's' ? 1000 : 60000) : 0;
-    options->sequences = timed ? UINT64_MAX / 4 : number;
+    options->sequences = timed ? KVC_SEQUENCES_MAX : number;
+    options->budget_given = 1;
     options->endless = 0;
     return 1;
+}
+
+/* A time such as 30s or 5m. */
+static int read_time(const char *text, const char *name, int64_t *milliseconds, kvc_error *error)
+{
+    kvc_options read;
+    kvc_error ignored;
+
+    if (!read_budget(text, &read, &ignored) || read.milliseconds == 0) {
+        kvc_error_set(error, "%s: \"%.60s\": expected a time such as 30s or 5m", name, text);
+        return 0;
+    }
+    *milliseconds = read.milliseconds;
+    return 1;
+}
+
+/* K/N */
+static int read_shard(const char *text, kvc_options *options, kvc_error *error)
+{
+    size_t length = strcspn(text, "/");
+    char part[16];
+    kvc_error ignored;
+
+    if (length < sizeof part && text[length] == '/') {
+        memcpy(part, text, length);
+        part[length] = '\0';
+        if (read_number(text + length + 1, "", 1, KVC_SHARDS_MAX, &options->shards, &ignored) &&
+            read_number(part, "", 1, options->shards, &options->shard, &ignored))
+            return 1;
+    }
+    kvc_error_set(error, "--shard: \"%.60s\": expected K/N, the K-th of N parts, such as 2/8; N is at most %d", text, KVC_SHARDS_MAX);
+    return 0;
 }
 
 static int read_seconds(const char *text, int *milliseconds, kvc_error *error)
@@ -181,6 +241,16 @@ static int set_option(const char *name, const char *value, kvc_options *options,
 
     if (strcmp(name, "--budget") == 0)
         return read_budget(value, options, error);
+    if (strcmp(name, "--time") == 0)
+        return read_time(value, name, &options->run_milliseconds, error);
+    if (strcmp(name, "--until-covered") == 0)
+        return read_number(value, name, 1, 1000000, &options->until_covered, error);
+    if (strcmp(name, "--runs") == 0)
+        return read_number(value, name, 1, RUNS_MAX, &options->runs, error);
+    if (strcmp(name, "--shard") == 0)
+        return read_shard(value, options, error);
+    if (strcmp(name, "--portion") == 0)
+        return read_number(value, name, 1, KVC_SEQUENCES_MAX - 1, &options->portion, error);
     if (strcmp(name, "--seed") == 0)
         return read_number(value, name, 0, UINT64_MAX, &options->seed, error);
     if (strcmp(name, "--jobs") == 0) {
@@ -196,12 +266,12 @@ static int set_option(const char *name, const char *value, kvc_options *options,
         return 1;
     }
     if (strcmp(name, "--profile") == 0) {
-        options->profile = strcmp(value, "assisted") == 0 ? KVC_ASSISTED : KVC_HOSTILE;
-        if (options->profile == KVC_HOSTILE && strcmp(value, "hostile") != 0) {
-            kvc_error_set(error, "--profile: \"%.60s\": expected hostile or assisted", value);
-            return 0;
-        }
-        return 1;
+        if (kvc_profile_named(value, &options->draws))
+            return 1;
+        if (strchr(value, '/') != NULL || kvc_json_is_name(value))
+            return kvc_profile_read(value, &options->draws, error);
+        kvc_error_set(error, "--profile: \"%.60s\": expected hostile, assisted or a file, NAME.json", value);
+        return 0;
     }
     if (strcmp(name, "--corpus") == 0) {
         if (options->corpora == KVC_CORPORA_MAX) {
@@ -386,8 +456,8 @@ static int check_words(const kvc_options *options, kvc_error *error)
     case KVC_VERB_FUZZ:
         if (options->words == 0)
             kvc_error_set(error, "fuzz: expected a target, such as ./my_cache.so or transformers@5.24.0");
-        else if (options->profile == KVC_ASSISTED)
-            kvc_error_set(error, "fuzz: what it makes of other sequences is not what assisted decoding does; leave out --profile");
+        else if (options->draws.like == KVC_ASSISTED || !kvc_profile_is_standard(&options->draws))
+            kvc_error_set(error, "fuzz: what it makes of other sequences is not what another profile draws; leave out --profile");
         else if (options->resume)
             kvc_error_set(error, "fuzz: always goes on with what its report folder and its corpus hold; leave out --resume");
         else
@@ -424,6 +494,50 @@ static int set_switch(const char *word, kvc_options *options)
     return 0;
 }
 
+/* What bounds a run, and what divides it. */
+static int check_bounds(kvc_options *options, kvc_error *error)
+{
+    int runs = options->verb == KVC_VERB_RUN || options->verb == KVC_VERB_MATRIX || options->verb == KVC_VERB_GATE;
+
+    if (options->run_milliseconds > 0 && !options->budget_given)
+        options->sequences = KVC_SEQUENCES_MAX;
+    else if (options->until_covered > 0 && !options->budget_given)
+        options->sequences = KVC_UNTIL_BOUND;
+    if (options->verb == KVC_VERB_FUZZ &&
+        (options->run_milliseconds > 0 || options->until_covered > 0 || options->portion != KVC_PORTION_STANDARD)) {
+        kvc_error_set(error, "fuzz: is bounded by --budget for each variant, or goes on until it is stopped; leave out --time, --until-covered and --portion");
+        return 0;
+    }
+    if (options->verb != KVC_VERB_FUZZ && kvc_options_bounds_sequences(options) && options->sequences / options->portion >= KVC_PORTIONS_MAX)
+        kvc_error_set(error, "--portion %llu: makes more than %d portions of --budget %llu; give a larger one",
+                      (unsigned long long)options->portion, KVC_PORTIONS_MAX, (unsigned long long)options->sequences);
+    else if (options->run_milliseconds > 0 && options->verb == KVC_VERB_MATRIX)
+        kvc_error_set(error, "matrix: --time bounds one run, and a matrix is many; give --budget N or --budget 30s");
+    else if (options->runs > 0 && options->verb != KVC_VERB_RUN)
+        kvc_error_set(error, "--runs: repeats run, and nothing else");
+    else if (options->runs > 0 && options->seed > UINT64_MAX - options->runs)
+        kvc_error_set(error, "--runs: there are fewer seeds behind --seed %llu", (unsigned long long)options->seed);
+    else if (options->runs > 0 && options->resume && options->report == NULL)
+        kvc_error_set(error, "--runs: --resume goes on with the results in --report DIR, and it is not given");
+    else if (options->runs > 0 && options->shards > 0)
+        kvc_error_set(error, "--shard: with --runs each seed is a part already; give each machine a --seed of its own and merge their results");
+    else if (options->shards == 0)
+        return 1;
+    else if (!runs)
+        kvc_error_set(error, "--shard: divides run, matrix and gate --explore, and nothing else");
+    else if (options->verb == KVC_VERB_GATE && !options->explore)
+        kvc_error_set(error, "gate: --shard goes with --explore only: the gate decides by the whole");
+    else if (!kvc_options_bounds_sequences(options) || options->milliseconds > 0 || options->run_milliseconds > 0 || options->until_covered > 0)
+        kvc_error_set(error, "--shard: how far --time, --budget 30s and --until-covered go is not known before; give --budget N alone, a number of sequences");
+    else if (options->verb != KVC_VERB_MATRIX && options->report != NULL)
+        kvc_error_set(error, "--shard: a part makes no report; give --json FILE, and make the report of all parts with kvconform report");
+    else if (options->verb != KVC_VERB_MATRIX && options->json == NULL)
+        kvc_error_set(error, "--shard: expected --json FILE, from which kvconform report makes the result of all parts");
+    else
+        return 1;
+    return 0;
+}
+
 int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *error)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -431,6 +545,8 @@ int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *er
     memset(options, 0, sizeof *options);
     options->seed = KVC_SEED_STANDARD;
     options->sequences = KVC_BUDGET_STANDARD;
+    options->portion = KVC_PORTION_STANDARD;
+    kvc_profile_of(KVC_HOSTILE, &options->draws);
     options->jobs = processors < 1 ? 1 : processors > JOBS_STANDARD_MAX ? JOBS_STANDARD_MAX : (int)processors;
     if (argc < 2) {
         kvc_error_set(error, "expected run, matrix, replay, report, diff, gate, baseline, bisect, keep, smoke, fuzz or list; kvconform --help has examples");
@@ -450,6 +566,11 @@ int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *er
             options->verb = KVC_VERB_HELP;
             return 1;
         }
+        if (strcmp(argv[at], "--until-covered") == 0) {
+            options->until_covered = KVC_UNTIL_STANDARD;
+            at++;
+            continue;
+        }
         if (set_switch(argv[at], options)) {
             at++;
             continue;
@@ -463,7 +584,7 @@ int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *er
             return 0;
         at += used;
     }
-    return check_words(options, error);
+    return check_bounds(options, error) && check_words(options, error);
 }
 
 void kvc_options_clear(kvc_options *options)

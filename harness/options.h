@@ -18,7 +18,8 @@ enum {
     KVC_EXIT_INTERRUPTED = 130
 };
 
-enum { KVC_BUDGET_STANDARD = 10000, KVC_SEED_STANDARD = 1, KVC_CORPORA_MAX = 32 };
+enum { KVC_BUDGET_STANDARD = 10000, KVC_SEED_STANDARD = 1, KVC_CORPORA_MAX = 32, KVC_SHARDS_MAX = 100000 };
+#define KVC_SEQUENCES_MAX (UINT64_MAX / 4)
 
 typedef enum kvc_verb { KVC_VERB_RUN = 0, KVC_VERB_MATRIX, KVC_VERB_REPLAY, KVC_VERB_REPORT, KVC_VERB_DIFF, KVC_VERB_GATE, KVC_VERB_BASELINE, KVC_VERB_BISECT, KVC_VERB_KEEP, KVC_VERB_SMOKE, KVC_VERB_FUZZ, KVC_VERB_LIST, KVC_VERB_HELP, KVC_VERB_VERSION } kvc_verb;
 
@@ -51,9 +52,18 @@ typedef struct kvc_options {
     const char *markdown; /* diff: file or "-" */
     const char *versions; /* matrix: a list */
     uint64_t seed;
-    uint64_t sequences;    /* per variant */
-    int64_t milliseconds;  /* per variant, 0: bounded by sequences */
-    kvc_profile profile;
+    uint64_t sequences;    /* per variant; KVC_SEQUENCES_MAX: only time bounds it */
+    int64_t milliseconds;  /* per variant, 0: no bound */
+    int64_t run_milliseconds; /* of the whole run, 0: no bound */
+    int budget_given;
+    uint64_t until_covered; /* ends when all was judged so many times; 0: no bound */
+    uint64_t runs;         /* with as many seeds, one after the other */
+    uint64_t portion;      /* sequences of a variant that are explored together */
+    uint64_t shard;        /* this one, from 1 */
+    uint64_t shards;       /* of so many; 0: the run is not divided */
+    const char *const *beside; /* matrix: the targets of all its runs; no option of the command line */
+    int beside_count;
+    kvc_draws draws; /* the profile */
     int jobs;
     int timeout_ms; /* 0: the standard one */
     uint64_t memory_limit; /* bytes, 0: the standard one */
@@ -65,6 +75,13 @@ typedef struct kvc_options {
 /* Returns 1, or 0 with *error set: what, and what to do. Free with kvc_options_clear, also after a failure. */
 int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *error);
 void kvc_options_clear(kvc_options *options);
+/* Whether a number of sequences bounds each variant. */
+static inline int kvc_options_bounds_sequences(const kvc_options *options)
+{
+    return options->sequences < KVC_SEQUENCES_MAX;
+}
+/* Of two exit statuses the one that tells more: a finding outweighs what could not be run. */
+int kvc_exit_worse(int a, int b);
 /* Help of the whole program. */
 const char *kvc_options_help(void);
 

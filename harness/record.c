@@ -7,6 +7,8 @@
 
 #include "harness/build_digest.h"
 #include "harness/case.h"
+#include "harness/portion.h"
+#include "harness/shard.h"
 #include "reports/result.h"
 #include "reports/text.h"
 
@@ -21,7 +23,7 @@ cJSON *kvc_record_start(const kvc_session *session)
 
     if (result == NULL)
         return NULL;
-    cJSON_AddStringToObject(result, "schema", "kvconform-result/1");
+    cJSON_AddStringToObject(result, "schema", options->shards > 0 ? KVC_SHARD_SCHEMA : KVC_RESULT_SCHEMA);
     part = cJSON_AddObjectToObject(result, "tool");
     cJSON_AddStringToObject(part, "name", "kvconform");
     cJSON_AddStringToObject(part, "version", KVC_VERSION);
@@ -39,7 +41,9 @@ cJSON *kvc_record_start(const kvc_session *session)
     cJSON_AddArrayToObject(part, "subjects");
     (void)snprintf(text, sizeof text, "%llu", (unsigned long long)options->seed);
     cJSON_AddStringToObject(result, "seed", text);
-    cJSON_AddStringToObject(result, "profile", options->profile == KVC_ASSISTED ? "assisted" : "hostile");
+    cJSON_AddStringToObject(result, "profile", options->draws.name);
+    if (!kvc_profile_is_standard(&options->draws))
+        cJSON_AddItemToObject(result, "profile_file", kvc_profile_print(&options->draws));
     part = cJSON_AddObjectToObject(result, "budget");
     if (options->verb == KVC_VERB_FUZZ)
         cJSON_AddStringToObject(part, "fuzz", options->endless ? "until it is stopped" : "guided by a corpus");
@@ -47,8 +51,16 @@ cJSON *kvc_record_start(const kvc_session *session)
         ;
     else if (options->milliseconds > 0)
         cJSON_AddNumberToObject(part, "seconds", (double)options->milliseconds / 1000);
-    else
+    if (options->run_milliseconds > 0)
+        cJSON_AddNumberToObject(part, "time", (double)options->run_milliseconds / 1000);
+    if (kvc_options_bounds_sequences(options))
         cJSON_AddNumberToObject(part, "sequences", (double)options->sequences);
+    if (options->until_covered > 0)
+        cJSON_AddNumberToObject(part, "covered", (double)options->until_covered);
+    if (options->portion != KVC_PORTION_STANDARD)
+        cJSON_AddNumberToObject(part, "portion", (double)options->portion);
+    if (options->shards > 0)
+        kvc_shard_begin(result, options);
     if (cJSON_AddArrayToObject(result, "runs") == NULL) {
         cJSON_Delete(result);
         return NULL;
@@ -310,69 +322,15 @@ cJSON *kvc_record_finding(const kvc_record_run *run, const kvc_bench *bench, con
     return json;
 }
 
-static void add_coverage(cJSON *entry, const kvc_exploration *exploration)
+cJSON *kvc_record_open(const kvc_record_run *run, const kvc_record_explored *explored)
 {
-    cJSON *list = cJSON_AddArrayToObject(entry, "coverage");
-
-    for (int op = 0; op < KVC_OP_KINDS; op++) {
-        for (int code = 0; code < KVC_SITUATIONS; code++) {
-            kvc_situation situation;
-            char text[160];
-            cJSON *row;
-            if (exploration->coverage.judged[op][code] == 0)
-                continue;
-            row = cJSON_CreateObject();
-            kvc_situation_from_code(code, &situation);
-            cJSON_AddStringToObject(row, "op", kvc_op_name((kvc_op_kind)op));
-            cJSON_AddStringToObject(row, "situation", kvc_situation_text(&situation, text, sizeof text));
-            cJSON_AddNumberToObject(row, "count", (double)exploration->coverage.judged[op][code]);
-            cJSON_AddNumberToObject(row, "refused", (double)exploration->coverage.refused[op][code]);
-            cJSON_AddItemToArray(list, row);
-        }
-    }
-}
-
-/* Ops that stood in sequences, but only ever behind a failure. */
-static void add_unreached(cJSON *entry, const kvc_exploration *exploration)
-{
-    cJSON *list = cJSON_AddArrayToObject(entry, "unreached");
-    const kvc_finding *most = NULL;
-
-    /* The finding that ended most sequences stands in the way of most. */
-    for (int at = 0; at < exploration->findings; at++) {
-        if (most == NULL || exploration->finding[at].failures > most->failures)
-            most = &exploration->finding[at];
-    }
-    for (int op = 0; op < KVC_OP_KINDS; op++) {
-        for (int code = 0; code < KVC_SITUATIONS; code++) {
-            kvc_situation situation;
-            char text[160];
-            cJSON *row;
-            if (exploration->coverage.judged[op][code] > 0 || exploration->coverage.planned[op][code] == 0)
-                continue;
-            row = cJSON_CreateObject();
-            kvc_situation_from_code(code, &situation);
-            cJSON_AddStringToObject(row, "op", kvc_op_name((kvc_op_kind)op));
-            cJSON_AddStringToObject(row, "situation", kvc_situation_text(&situation, text, sizeof text));
-            cJSON_AddStringToObject(row, "because", most != NULL ? most->id : "");
-            cJSON_AddItemToArray(list, row);
-        }
-    }
-}
-
-cJSON *kvc_record_add(cJSON *result, const kvc_record_run *run, const kvc_record_explored *explored)
-{
-    static const kvc_exploration nothing = {0};
-    const kvc_exploration *exploration = explored != NULL ? explored->exploration : &nothing;
     char letters[KVC_LETTERS_MAX][48];
     int count = explored != NULL ? kvc_generator_alphabet(explored->generator, letters) : 0;
     cJSON *entry = cJSON_CreateObject();
     cJSON *part;
 
-    if (entry == NULL || !cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(result, "runs"), entry)) {
-        cJSON_Delete(entry);
+    if (entry == NULL)
         return NULL;
-    }
     cJSON_AddStringToObject(entry, "target", run->target);
     cJSON_AddStringToObject(entry, "subject", run->subject);
     cJSON_AddStringToObject(entry, "version", run->version);
@@ -386,22 +344,11 @@ cJSON *kvc_record_add(cJSON *result, const kvc_record_run *run, const kvc_record
         cJSON_AddItemToObject(entry, "location", cJSON_Duplicate(run->location, 1));
     cJSON_AddStringToObject(entry, "status", run->status);
     cJSON_AddStringToObject(entry, "reason", run->reason != NULL ? run->reason : "");
-    cJSON_AddNumberToObject(entry, "sequences", (double)exploration->sequences);
-    cJSON_AddNumberToObject(entry, "ops", (double)exploration->ops);
-    cJSON_AddNumberToObject(entry, "seconds", (double)exploration->milliseconds / 1000);
-    part = cJSON_AddObjectToObject(entry, "exhaustive");
-    cJSON_AddNumberToObject(part, "size", exploration->exhaustive_size);
-    cJSON_AddNumberToObject(part, "sequences", (double)exploration->exhaustive);
-    part = cJSON_AddArrayToObject(part, "alphabet");
-    for (int at = 0; at < count && exploration->exhaustive > 0; at++)
+    part = cJSON_AddArrayToObject(entry, "alphabet");
+    for (int at = 0; at < count; at++)
         cJSON_AddItemToArray(part, cJSON_CreateString(letters[at]));
-    add_coverage(entry, exploration);
-    add_unreached(entry, exploration);
-    cJSON_AddNumberToObject(entry, "lost", exploration->lost);
-    part = cJSON_AddArrayToObject(entry, "findings");
-    for (int at = 0; at < exploration->findings; at++) {
-        if (!cJSON_AddItemToArray(part, kvc_record_finding(run, explored->bench, &exploration->finding[at])))
-            return NULL;
-    }
-    return part != NULL ? entry : NULL;
+    if (part != NULL && cJSON_AddArrayToObject(entry, "portions") != NULL)
+        return entry;
+    cJSON_Delete(entry);
+    return NULL;
 }

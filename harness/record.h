@@ -29,17 +29,19 @@ typedef struct kvc_record_run {
     const char *scripts; /* how the name of a file with a script ends; NULL: py */
 } kvc_record_run;
 
-/* What was explored of it. */
+/* What it is explored with. */
 typedef struct kvc_record_explored {
     const kvc_bench *bench;
     kvc_generator *generator;
-    const kvc_exploration *exploration;
 } kvc_record_explored;
 
 /* Adds who answered for a target. Returns 0 when memory is short. */
 int kvc_record_subject(cJSON *result, const char *target, const cJSON *hello);
-/* Adds a run; `explored` is NULL when none of it took place. Returns the entry, NULL when memory is short. */
-cJSON *kvc_record_add(cJSON *result, const kvc_record_run *run, const kvc_record_explored *explored);
+/*
+ * The head of an entry of `runs`, to which harness/portion.h adds what came of its sequences; `explored` is NULL when none are run.
+ * NULL when memory is short; to be freed with cJSON_Delete.
+ */
+cJSON *kvc_record_open(const kvc_record_run *run, const kvc_record_explored *explored);
 /* Adds to a finding `rule`, `source` and `basis`: what decides, for the layer and kind of cache that failed. */
 void kvc_record_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *finding);
 /* One finding as JSON, with its case. */

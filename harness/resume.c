@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "harness/record.h"
+#include "harness/shard.h"
 #include "reports/result.h"
 
 static int is_text(const cJSON *object, const char *field, const char *text)
@@ -17,7 +18,7 @@ static int is_text(const cJSON *object, const char *field, const char *text)
 /* Compares what a run of these options would write at its head. */
 static int is_same_run(const char *path, const cJSON *earlier, const kvc_session *session, kvc_error *error)
 {
-    static const char *const fields[] = {"tool", "seed", "profile", "budget"};
+    static const char *const fields[] = {"tool", "seed", "profile", "profile_file", "budget", "shard"};
     cJSON *now = kvc_record_start(session);
     int good = now != NULL;
 
@@ -26,7 +27,7 @@ static int is_same_run(const char *path, const cJSON *earlier, const kvc_session
     for (size_t at = 0; good && at < sizeof fields / sizeof fields[0]; at++) {
         const cJSON *there = cJSON_GetObjectItemCaseSensitive(earlier, fields[at]);
         const cJSON *here = cJSON_GetObjectItemCaseSensitive(now, fields[at]);
-        if (!cJSON_Compare(there, here, 1)) {
+        if ((there != NULL || here != NULL) && !cJSON_Compare(there, here, 1)) {
             kvc_error_set(error, "%.300s: made with another \"%s\"; go on with the same, or remove the file", path,
                           fields[at]);
             good = 0;
@@ -41,7 +42,8 @@ int kvc_resume_read(const char *path, const kvc_session *session, cJSON **earlie
     *earlier = NULL;
     if (access(path, F_OK) != 0)
         return 1;
-    if (kvc_result_read_unfinished(path, earlier, error->text, sizeof error->text) != 0)
+    if (session->options->shards > 0 ? !kvc_shard_read(path, 1, earlier, error)
+                                     : kvc_result_read_unfinished(path, earlier, error->text, sizeof error->text) != 0)
         return 0;
     if (is_same_run(path, *earlier, session, error))
         return 1;

@@ -75,7 +75,7 @@ void kvc_runner_close(kvc_runner *runner)
 }
 
 int kvc_runner_choose(kvc_runner *runner, const char *subject, const char *version, const char *variant,
-                      const char *contract, const char *const *variants, uint64_t seed, kvc_profile profile,
+                      const char *contract, const char *const *variants, uint64_t seed, const kvc_draws *draws,
                       kvc_error *error)
 {
     kvc_generator_close(runner->generator);
@@ -87,8 +87,8 @@ int kvc_runner_choose(kvc_runner *runner, const char *subject, const char *versi
         return 0;
     }
     memcpy(runner->variant, variant, strlen(variant) + 1);
-    runner->generator = kvc_generator_open(runner->options.catalogue, runner->contract, runner->spec, runner->variant,
-                                           version, variants, seed, profile, error);
+    runner->generator = kvc_generator_open_draws(runner->options.catalogue, runner->contract, runner->spec, runner->variant,
+                                                 version, variants, seed, draws, error);
     if (runner->generator != NULL)
         kvc_generator_guide(runner->generator, runner->options.corpus);
     return runner->generator != NULL;

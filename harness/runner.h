@@ -22,7 +22,7 @@ kvc_runner *kvc_runner_open(const kvc_runner_options *options);
 void kvc_runner_close(kvc_runner *runner);
 /* Chooses what runs next. `variants` NULL-ended; all must live longer. Returns 0 with *error set. */
 int kvc_runner_choose(kvc_runner *runner, const char *subject, const char *version, const char *variant,
-                      const char *contract, const char *const *variants, uint64_t seed, kvc_profile profile,
+                      const char *contract, const char *const *variants, uint64_t seed, const kvc_draws *draws,
                       kvc_error *error);
 /* Runs sequences start to end - 1 and counts them into the shared memory. Returns 0 with *error set. */
 int kvc_runner_range(kvc_runner *runner, uint64_t start, uint64_t end, kvc_error *error);

@@ -16,7 +16,7 @@ typedef struct kvc_selection {
     char variant[KVC_SPEC_NAME_MAX];
     char contract[64];
     uint64_t seed;
-    int32_t profile;
+    kvc_draws draws; /* the profile */
 } kvc_selection;
 
 typedef struct kvc_shared {

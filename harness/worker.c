@@ -112,7 +112,7 @@ static int obey(worker *self, const kvc_order *order, kvc_error *error)
     case KVC_COMMAND_CHOOSE:
         return kvc_runner_choose(self->runner, selection->subject, selection->version, selection->variant,
                                  selection->contract, self->variants, selection->seed,
-                                 (kvc_profile)selection->profile, error);
+                                 &selection->draws, error);
     case KVC_COMMAND_RANGE:
         return kvc_runner_range(self->runner, order->start, order->end, error);
     case KVC_COMMAND_EVALUATE:

@@ -26,6 +26,7 @@ typedef struct kvc_entry {
     const char *subject, *version, *variant, *status, *reason, *contract, *profile, *seed;
     double sequences;
     char *environment; /* "" where none was said */
+    char *profile_file; /* "" for a profile that comes with kvconform */
     char *verdict;     /* status and ids of the findings */
     char *text;        /* all of it */
 } kvc_entry;
@@ -48,11 +49,15 @@ static int fail_memory(const kvc_merging *merging)
 /* `headers` has room for one more. */
 static int add_header(kvc_merging *merging, const cJSON *result)
 {
-    static const char *const fields[] = {"tool", "command", "environment", "seed", "profile", "budget", "finished"};
+    static const char *const fields[] = {"tool", "command", "environment", "seed", "profile", "profile_file", "budget", "finished"};
     kvc_header *header = &merging->headers[merging->header_count++];
     *header = (kvc_header){.json = cJSON_CreateObject()};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        cJSON *copy = cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(result, fields[i]), 1);
+        const cJSON *field = cJSON_GetObjectItemCaseSensitive(result, fields[i]);
+        if (field == NULL) {
+            continue; /* one that came later */
+        }
+        cJSON *copy = cJSON_Duplicate(field, 1);
         if (copy == NULL || !cJSON_AddItemToObject(header->json, fields[i], copy)) {
             cJSON_Delete(copy);
             return fail_memory(merging);
@@ -122,9 +127,12 @@ static int add_entry(kvc_merging *merging, const cJSON *run, const kvc_merge_inp
     entry->sequences = kvc_json_number(run, "sequences");
     entry->was_run = strcmp(entry->status, "conforms") == 0 || strcmp(entry->status, "findings") == 0;
     entry->environment = environment != NULL && environment->child != NULL ? cJSON_PrintUnformatted(environment) : calloc(1, 1);
+    entry->profile_file = cJSON_HasObjectItem(said, "profile_file")
+                              ? cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(said, "profile_file"))
+                              : calloc(1, 1);
     entry->verdict = verdict_of(run);
     entry->text = text_of(run);
-    return entry->environment != NULL && entry->verdict != NULL && entry->text != NULL ? 0 : fail_memory(merging);
+    return entry->environment != NULL && entry->profile_file != NULL && entry->verdict != NULL && entry->text != NULL ? 0 : fail_memory(merging);
 }
 
 /* What counts as one class of one subject: entries of it stand together. */
@@ -145,6 +153,7 @@ static int compare_runs(const kvc_entry *a, const kvc_entry *b)
     }
     order = order != 0 ? order : strcmp(a->seed, b->seed);
     order = order != 0 ? order : (a->sequences > b->sequences) - (a->sequences < b->sequences);
+    order = order != 0 ? order : strcmp(a->profile_file, b->profile_file);
     order = order != 0 ? order : strcmp(a->contract, b->contract);
     return order != 0 ? order : strcmp(a->environment, b->environment);
 }
@@ -400,6 +409,7 @@ cleanup:
     }
     for (size_t i = 0; i < merging.entry_count; i++) {
         cJSON_free(merging.entries[i].environment);
+        cJSON_free(merging.entries[i].profile_file);
         free(merging.entries[i].verdict);
         cJSON_free(merging.entries[i].text);
     }

@@ -51,7 +51,10 @@ static int forgive(cJSON *result)
            cJSON_AddStringToObject(finished, "at", "unknown") != NULL;
 }
 
-static int parse(const char *name, const char *text, size_t size, int unfinished, cJSON **out, char *error, size_t error_size)
+/* How much is asked of a document. */
+typedef enum strictness { WHOLE = 0, UNFINISHED, UNCHECKED } strictness;
+
+static int parse(const char *name, const char *text, size_t size, strictness how, cJSON **out, char *error, size_t error_size)
 {
     char reason[512];
     const char *end = text;
@@ -69,12 +72,12 @@ static int parse(const char *name, const char *text, size_t size, int unfinished
         (void)snprintf(error, error_size, "%s:%zu: not JSON, or cut short; expected a result as kvconform run writes it", name, line_of(text, offset));
         return -1;
     }
-    if (unfinished && !forgive(result)) {
+    if (how == UNFINISHED && !forgive(result)) {
         (void)snprintf(error, error_size, "%s: not enough memory", name);
         cJSON_Delete(result);
         return -1;
     }
-    if (kvc_result_check(result, reason, sizeof reason) != 0) {
+    if (how != UNCHECKED && kvc_result_check(result, reason, sizeof reason) != 0) {
         (void)snprintf(error, error_size, "%s: %s", name, reason);
         cJSON_Delete(result);
         return -1;
@@ -85,10 +88,10 @@ static int parse(const char *name, const char *text, size_t size, int unfinished
 
 int kvc_result_parse(const char *name, const char *text, size_t size, cJSON **out, char *error, size_t error_size)
 {
-    return parse(name, text, size, 0, out, error, error_size);
+    return parse(name, text, size, WHOLE, out, error, error_size);
 }
 
-static int read_file(const char *path, int unfinished, cJSON **out, char *error, size_t error_size)
+static int read_file(const char *path, strictness how, cJSON **out, char *error, size_t error_size)
 {
     char *text = NULL;
     size_t size = 0;
@@ -99,19 +102,24 @@ static int read_file(const char *path, int unfinished, cJSON **out, char *error,
         return -1;
     }
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
-    int result = parse(name, text, size, unfinished, out, error, error_size);
+    int result = parse(name, text, size, how, out, error, error_size);
     free(text);
     return result;
 }
 
 int kvc_result_read_file(const char *path, cJSON **out, char *error, size_t error_size)
 {
-    return read_file(path, 0, out, error, error_size);
+    return read_file(path, WHOLE, out, error, error_size);
 }
 
 int kvc_result_read_unfinished(const char *path, cJSON **out, char *error, size_t error_size)
 {
-    return read_file(path, 1, out, error, error_size);
+    return read_file(path, UNFINISHED, out, error, error_size);
+}
+
+int kvc_result_read_unchecked(const char *path, cJSON **out, char *error, size_t error_size)
+{
+    return read_file(path, UNCHECKED, out, error, error_size);
 }
 
 char *kvc_result_print(const cJSON *json, size_t *length)

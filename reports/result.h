@@ -12,6 +12,7 @@
 
 #define KVC_RESULT_SCHEMA "kvconform-result/1"
 #define KVC_MERGED_SCHEMA "kvconform-merged/1"
+#define KVC_SHARD_SCHEMA "kvconform-shard/1" /* a part of a run: harness/shard.h */
 #define KVC_RESULT_BYTES_MAX ((size_t)256 << 20) /* size of a file that is read */
 enum {
     KVC_RESULT_DEPTH_MAX = 64,         /* nesting of a file that is read */
@@ -33,6 +34,8 @@ int kvc_result_check(const cJSON *result, char *error, size_t error_size);
 int kvc_result_read_file(const char *path, cJSON **out, char *error, size_t error_size);
 /* The same for what a run that was stopped has left: `finished` may be missing. */
 int kvc_result_read_unfinished(const char *path, cJSON **out, char *error, size_t error_size);
+/* Only bounded and parsed: for a file that may be a result or something else; the caller checks what it is. */
+int kvc_result_read_unchecked(const char *path, cJSON **out, char *error, size_t error_size);
 /* The same as kvc_result_read_file for text in memory; `name` stands for the path in errors. `text` has a NUL at text[size]. */
 int kvc_result_parse(const char *name, const char *text, size_t size, cJSON **out, char *error, size_t error_size);
 

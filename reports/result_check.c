@@ -418,6 +418,7 @@ static int check_environment(kvc_check *check, const cJSON *result)
 static int check_header(kvc_check *check, const cJSON *result)
 {
     const cJSON *tool = NULL;
+    const cJSON *profile = NULL;
     if (check_finished(check, result) < 0 ||
         kvc_check_field(check, result, "tool", KVC_REQUIRED, cJSON_Object, "an object", &tool) < 0) {
         return -1;
@@ -430,6 +431,7 @@ static int check_header(kvc_check *check, const cJSON *result)
     kvc_check_leave(check, before);
     return kvc_check_words(check, result, "command", KVC_REQUIRED) < 0 || check_environment(check, result) < 0 ||
                    kvc_check_seed(check, result, KVC_REQUIRED) < 0 || kvc_check_name(check, result, "profile") < 0 ||
+                   kvc_check_field(check, result, "profile_file", KVC_OPTIONAL, cJSON_Object, "an object", &profile) < 0 ||
                    kvc_check_table(check, result, "budget", KVC_REQUIRED, 1) < 0
                ? -1
                : 0;
@@ -474,6 +476,9 @@ int kvc_result_check(const cJSON *result, char *error, size_t error_size)
     }
     const cJSON *schema = cJSON_GetObjectItemCaseSensitive(result, "schema");
     int merged = cJSON_IsString(schema) && strcmp(schema->valuestring, KVC_MERGED_SCHEMA) == 0;
+    if (cJSON_IsString(schema) && strcmp(schema->valuestring, KVC_SHARD_SCHEMA) == 0) {
+        return kvc_check_fail(&check, "schema", "a shard, which is a part of a run; make a result of all parts with kvconform report");
+    }
     if (!merged && (!cJSON_IsString(schema) || strcmp(schema->valuestring, KVC_RESULT_SCHEMA) != 0)) {
         int other = cJSON_IsString(schema) && (strncmp(schema->valuestring, "kvconform-result/", 17) == 0 ||
                                                strncmp(schema->valuestring, "kvconform-merged/", 17) == 0);

@@ -73,7 +73,7 @@ run_block() { # DOCUMENT NUMBER
     fi
     KVC_DOCUMENT_PYTHON=$python
   fi
-  for needed in cc c++ node; do
+  for needed in cc c++ node parallel; do
     if grep -qE "(^|:)$needed " "$2.sh" && ! command -v "$needed" >/dev/null; then
       count_missing=$((count_missing + 1))
       echo "left out: $1, block $2: there is no $needed"

@@ -1,0 +1,388 @@
+/* kvconform run: one variant, portion by portion. */
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/carry.h"
+#include "harness/report_folder.h"
+#include "harness/resume.h"
+#include "harness/running.h"
+#include "harness/shard.h"
+#include "harness/system.h"
+#include "reports/folder.h"
+#include "reports/model.h"
+#include "reports/result.h"
+
+enum { PROOF_RUNS = 20000, PROOF_RUNS_LEAST = 1000, PROOF_RUNS_MOST = 40000, DEATHS_PROCESS = 100, SAVE_PART = 20 /* saving takes one part of so many of the time */ };
+
+/* One variant while it is explored. */
+typedef struct exploring {
+    kvc_running *running;
+    kvc_crew *crew;
+    kvc_generator *generator;
+    kvc_bench bench;
+    kvc_selection selection;
+    kvc_record_run *run;
+    cJSON *open;
+    cJSON *entry; /* what stands in the result: of a shard `open` itself, otherwise what is joined of it */
+    uint64_t sequences;
+    uint64_t portion;
+    int64_t until_ms; /* the time at which it ends, 0: none */
+    kvc_until *until; /* or NULL */
+    uint64_t deaths;  /* after which it is given up, 0: no bound */
+} exploring;
+
+void kvc_running_fail(kvc_running *self, const char *error)
+{
+    kvc_progress_clear(&self->progress);
+    kvc_complain(error);
+    self->internal = 1;
+}
+
+void kvc_running_sweep(kvc_running *self)
+{
+    /* A search that goes on keeps what is there until its end. */
+    if (self->corpus != NULL)
+        return;
+    if (!self->swept)
+        kvc_report_folder_sweep(self->session->options->report, "result.json");
+    self->swept = 1;
+}
+
+void kvc_running_save(kvc_running *self, const cJSON *entry)
+{
+    const kvc_options *options = self->session->options;
+    int64_t start = kvc_now_ms();
+    char error[640] = "";
+
+    if (self->internal)
+        return;
+    if (options->report != NULL) {
+        cJSON *whole = self->corpus != NULL ? cJSON_Duplicate(self->result, 1) : NULL;
+        kvc_running_sweep(self);
+        if (self->corpus != NULL && (whole == NULL || !kvc_carry_runs(self->earlier, whole)))
+            kvc_running_fail(self, "not enough memory");
+        else if (kvc_report_folder_write_cases(options->report, entry, error, sizeof error) != 0 ||
+                 kvc_report_folder_write_json(options->report, "result.json", whole != NULL ? whole : self->result, error,
+                                              sizeof error) != 0)
+            kvc_running_fail(self, error);
+        cJSON_Delete(whole);
+    }
+    if ((options->resume || options->shards > 0) && options->json != NULL && strcmp(options->json, "-") != 0 &&
+        kvc_result_write_file(options->json, self->result, error, sizeof error) != 0)
+        kvc_running_fail(self, error);
+    self->next_save_ms = kvc_now_ms() + (kvc_now_ms() - start) * SAVE_PART;
+}
+
+static void fail_memory(kvc_running *self)
+{
+    kvc_running_fail(self, "not enough memory");
+}
+
+void kvc_running_add(kvc_running *self, const kvc_record_run *run)
+{
+    kvc_error ignored;
+    cJSON *open = kvc_record_open(run, NULL);
+    cJSON *entry = open != NULL ? kvc_portions_join(open, &ignored) : NULL;
+
+    cJSON_Delete(open);
+    if (entry != NULL && cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(self->result, "runs"), entry))
+        return;
+    cJSON_Delete(entry);
+    fail_memory(self);
+}
+
+void kvc_running_not_run(kvc_running *self, const kvc_record_run *run, const char *reason)
+{
+    kvc_record_run entry = *run;
+
+    entry.status = "not run";
+    entry.reason = reason;
+    self->not_run = 1;
+    kvc_running_add(self, &entry);
+}
+
+const char *kvc_running_broken_off(const kvc_running *self)
+{
+    return self->interrupted ? "interrupted before it began" : "an error ended the run before it began";
+}
+
+/* A time is not shared out: whoever gives one says how long each variant may take. */
+uint64_t kvc_running_sequences(const kvc_running *self, const kvc_spec *spec)
+{
+    const kvc_options *options = self->session->options;
+    uint64_t share = spec != NULL && kvc_options_bounds_sequences(options) && options->verb != KVC_VERB_FUZZ ? (uint64_t)spec->share : 1;
+
+    return options->sequences / share > 0 ? options->sequences / share : 1;
+}
+
+/* Takes a variant over from the result to go on with. Returns 0 when it is not there. */
+static int take_over(kvc_running *self, const kvc_record_run *run, const kvc_spec *spec)
+{
+    const cJSON *there = kvc_resume_find(self->earlier, run->target, run->version, run->variant, run->contract);
+    cJSON *entry;
+
+    if (there == NULL)
+        return 0;
+    entry = cJSON_Duplicate(there, 1);
+    if (entry == NULL || !cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(self->result, "runs"), entry)) {
+        cJSON_Delete(entry);
+        fail_memory(self);
+        return 1;
+    }
+    self->ran++;
+    self->findings |= cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(entry, "findings")) > 0;
+    kvc_running_save(self, entry);
+    if (kvc_options_bounds_sequences(self->session->options))
+        self->progress.total -= kvc_running_sequences(self, spec);
+    return 1;
+}
+
+/* How many portions a variant has. */
+static uint64_t portions_of(const exploring *self)
+{
+    uint64_t count = self->sequences / self->portion + (self->sequences % self->portion != 0);
+
+    return count < KVC_PORTIONS_MAX ? count : KVC_PORTIONS_MAX;
+}
+
+/* The entry in the result becomes what the portions so far make of it. Returns 0 when memory is short. */
+static int renew(exploring *self, int finished)
+{
+    kvc_running *running = self->running;
+    cJSON *runs = cJSON_GetObjectItemCaseSensitive(running->result, "runs");
+    kvc_error error = {""};
+    cJSON *entry;
+
+    if (running->session->options->shards > 0)
+        return 1;
+    entry = kvc_portions_join(self->open, &error);
+    if (entry == NULL) {
+        kvc_running_fail(running, error.text);
+        return 0;
+    }
+    /* Told of what a crash leaves behind, so that it is not taken for the whole. */
+    if (!finished)
+        cJSON_SetValuestring(cJSON_GetObjectItemCaseSensitive(entry, "reason"), "stopped between two portions");
+    if (self->entry == NULL)
+        cJSON_AddItemToArray(runs, entry);
+    else
+        cJSON_ReplaceItemViaPointer(runs, self->entry, entry);
+    self->entry = entry;
+    return 1;
+}
+
+/* Explores one portion and adds what came of it. Returns 0 when nothing more of the variant is to be run. */
+static int explore_portion(exploring *self, uint64_t number)
+{
+    kvc_running *running = self->running;
+    uint64_t first = number * self->portion;
+    uint64_t left = self->sequences - first;
+    kvc_explore_options options = {.first = first, .sequences = left < self->portion ? left : self->portion, .until = self->until,
+                                   .scripts = 1, .deaths = self->deaths};
+    kvc_portion_end end = KVC_PORTION_WHOLE;
+    kvc_exploration exploration = {0};
+    kvc_error error = {""};
+    kvc_crew_result result;
+    int good;
+    int over;
+
+    if (self->until_ms > 0) {
+        options.milliseconds = self->until_ms - kvc_now_ms();
+        if (options.milliseconds < 1)
+            options.milliseconds = 1;
+    }
+    result = kvc_crew_choose(self->crew, &self->selection, self->generator, &error);
+    if (result == KVC_CREW_STOPPED) {
+        running->interrupted = 1;
+        return 0;
+    }
+    if (result == KVC_CREW_DONE)
+        result = kvc_explore(&self->bench, self->generator, &options, &exploration, &error);
+    if (result == KVC_CREW_FAILED)
+        end = KVC_PORTION_FAILED;
+    else if (result == KVC_CREW_STOPPED)
+        end = KVC_PORTION_INTERRUPTED;
+    else if (exploration.deaths > 0)
+        end = KVC_PORTION_GIVEN_UP;
+    good = kvc_portion_add(self->open, (int64_t)number, self->run, &self->bench, &exploration, end,
+                           end == KVC_PORTION_FAILED ? error.text : "");
+    if (!good)
+        fail_memory(running);
+    running->progress.done += self->until_ms > 0 ? exploration.sequences : options.sequences;
+    running->interrupted |= end == KVC_PORTION_INTERRUPTED;
+    running->not_run |= end == KVC_PORTION_FAILED || (end != KVC_PORTION_WHOLE && exploration.findings == 0);
+    running->findings |= exploration.findings > 0;
+    over = self->until != NULL && exploration.sequences < options.sequences;
+    if (self->until != NULL)
+        kvc_until_add(self->until, &exploration.coverage, exploration.sequences);
+    kvc_exploration_clear(&exploration);
+    if (over || !good || end != KVC_PORTION_WHOLE)
+        return 0;
+    return self->until_ms == 0 || kvc_now_ms() < self->until_ms;
+}
+
+/* Takes a portion over from the file of the shard to go on with. Returns 0 when it is not there, or did not come to its end. */
+static int take_portion(exploring *self, uint64_t number, int *more)
+{
+    const cJSON *there = kvc_shard_find(self->running->earlier, self->run);
+    const cJSON *portion = kvc_portion_find(there, (int64_t)number);
+    kvc_portion_end end = kvc_portion_ended(portion);
+    cJSON *copy;
+
+    if (portion == NULL || (end != KVC_PORTION_WHOLE && end != KVC_PORTION_GIVEN_UP))
+        return 0;
+    copy = cJSON_Duplicate(portion, 1);
+    if (copy == NULL || !cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(self->open, "portions"), copy)) {
+        cJSON_Delete(copy);
+        fail_memory(self->running);
+    }
+    self->running->findings |= cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(portion, "findings")) > 0;
+    *more = end == KVC_PORTION_WHOLE;
+    return 1;
+}
+
+static void explore_portions(exploring *self)
+{
+    kvc_running *running = self->running;
+    const kvc_options *options = running->session->options;
+    uint64_t count = portions_of(self);
+    uint64_t unit = running->units;
+    int more = 1;
+
+    running->units += count;
+    for (uint64_t number = 0; number < count && more && !running->internal; number++) {
+        if (options->shards > 0 && (unit + number) % options->shards != options->shard - 1)
+            continue;
+        /* A shard that is stopped still takes over what the file to go on with has, so that nothing of it is lost. */
+        if (options->shards == 0 || !take_portion(self, number, &more)) {
+            if (running->interrupted)
+                continue;
+            more = explore_portion(self, number);
+            if (!running->internal && number + 1 < count && more && kvc_now_ms() >= running->next_save_ms &&
+                renew(self, 0))
+                kvc_running_save(running, self->entry);
+        }
+    }
+    if (running->internal)
+        return;
+    if (options->shards == 0 && cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(self->open, "portions")) == 0)
+        kvc_running_not_run(running, self->run, "interrupted before it began");
+    else if (renew(self, 1))
+        kvc_running_save(running, self->entry);
+}
+
+/* How long this variant may take: its own bound, and its part of what is left of that of the run. 0: no bound; -1: nothing is left. */
+static int64_t time_of(const kvc_running *self)
+{
+    const kvc_options *options = self->session->options;
+    int64_t left;
+
+    if (options->run_milliseconds == 0)
+        return options->milliseconds;
+    left = self->began_ms + options->run_milliseconds - kvc_now_ms();
+    if (left <= 0)
+        return -1;
+    left /= self->targets_left > 0 ? self->targets_left : 1;
+    left /= self->variants_left > 0 ? self->variants_left : 1;
+    left = left > 0 ? left : 1;
+    return options->milliseconds > 0 && options->milliseconds < left ? options->milliseconds : left;
+}
+
+/* What ended by the clock, or when enough was covered, says by which number of sequences it is run again. */
+static void add_budget(exploring *self)
+{
+    if (self->entry != NULL && self->until != NULL)
+        cJSON_AddItemToObject(self->entry, "covered", kvc_until_print(self->until));
+    if (self->entry != NULL && (self->until_ms > 0 || self->until != NULL))
+        cJSON_AddNumberToObject(self->entry, "budget",
+                                kvc_json_number(self->entry, "sequences") * self->bench.spec->share);
+}
+
+static void choose(exploring *self, const kvc_contract *contract)
+{
+    const kvc_options *options = self->running->session->options;
+    const kvc_record_run *run = self->run;
+
+    self->selection.seed = options->seed;
+    self->selection.draws = options->draws;
+    (void)snprintf(self->selection.subject, sizeof self->selection.subject, "%s", run->subject);
+    (void)snprintf(self->selection.version, sizeof self->selection.version, "%s", run->version);
+    (void)snprintf(self->selection.variant, sizeof self->selection.variant, "%s", run->variant);
+    (void)snprintf(self->selection.contract, sizeof self->selection.contract, "%s", contract->id);
+    self->bench.smallest = kvc_generator_smallest(self->generator);
+}
+
+static void run_open(exploring *self)
+{
+    kvc_running *running = self->running;
+    const kvc_options *options = running->session->options;
+    kvc_record_run *run = self->run;
+    kvc_error error = {""};
+    int64_t time = time_of(running);
+
+    if (time < 0) {
+        kvc_running_not_run(running, run, "the time of --time was over before it began");
+        return;
+    }
+    self->until_ms = time > 0 ? kvc_now_ms() + time : 0;
+    run->status = "conforms";
+    self->open = kvc_record_open(run, &(kvc_record_explored){&self->bench, self->generator});
+    if (self->open == NULL) {
+        fail_memory(running);
+        return;
+    }
+    running->ran++;
+    if (options->shards > 0) {
+        cJSON_AddNumberToObject(self->open, "total", (double)portions_of(self));
+        self->entry = self->open;
+        cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(running->result, "runs"), self->open);
+    }
+    if (options->until_covered > 0 && (self->until = kvc_until_open(self->generator, options->until_covered, &error)) == NULL)
+        kvc_running_fail(running, error.text);
+    else
+        explore_portions(self);
+    add_budget(self);
+    kvc_until_close(self->until);
+    if (options->shards == 0)
+        cJSON_Delete(self->open);
+}
+
+/* Runs that a proof may take. Where each takes a context of its own they are half as many as sequences were asked for. */
+static uint64_t proof_runs(const kvc_spec *spec, uint64_t sequences)
+{
+    if (spec->memory == 0)
+        return PROOF_RUNS;
+    return sequences / 2 < PROOF_RUNS_LEAST ? PROOF_RUNS_LEAST : sequences / 2 > PROOF_RUNS_MOST ? PROOF_RUNS_MOST : sequences / 2;
+}
+
+void kvc_running_variant(kvc_running *self, kvc_crew *crew, const kvc_spec *spec, kvc_record_run *run,
+                         const kvc_contract *contract, const char *const *variants, int in_process)
+{
+    const kvc_session *session = self->session;
+    const kvc_options *options = session->options;
+    kvc_error error = {""};
+    exploring one = {.running = self, .crew = crew, .run = run, .portion = options->portion,
+                           .deaths = in_process ? 0 : DEATHS_PROCESS};
+
+    if (options->shards == 0 && self->corpus == NULL && take_over(self, run, spec))
+        return;
+    if (self->internal || (self->interrupted && options->shards == 0)) {
+        kvc_running_not_run(self, run, kvc_running_broken_off(self));
+        return;
+    }
+    one.sequences = kvc_running_sequences(self, spec);
+    one.bench = (kvc_bench){crew, session->catalogue, contract, spec, run->variant, kvc_params_standard(),
+                            proof_runs(spec, one.sequences), NULL};
+    one.generator = kvc_generator_open_draws(session->catalogue, contract, spec, run->variant, run->version, variants,
+                                             options->seed, &options->draws, &error);
+    if (one.generator == NULL) {
+        kvc_running_not_run(self, run, error.text);
+        return;
+    }
+    choose(&one, contract);
+    if (self->corpus != NULL)
+        kvc_running_search(self, &one.bench, one.generator, &one.selection, run, one.sequences);
+    else
+        run_open(&one);
+    kvc_generator_close(one.generator);
+}
