@@ -96,6 +96,7 @@ static int perform(kvc_replayer *self, const kvc_bench *bench, const kvc_case *i
 
     if (generator == NULL)
         return status;
+    kvc_profile_of(KVC_HOSTILE, &selection.draws);
     (void)snprintf(selection.subject, sizeof selection.subject, "%s", out->subject);
     (void)snprintf(selection.version, sizeof selection.version, "%s", out->version);
     (void)snprintf(selection.variant, sizeof selection.variant, "%s", item->variant);

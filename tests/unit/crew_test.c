@@ -95,6 +95,7 @@ static uint64_t count_ops(kvc_catalogue *catalogue, const kvc_plugin *plugin, in
                                                   kvc_catalogue_spec(catalogue, "builtin", "full"), "full", "1", variants, 1,
                                                   KVC_HOSTILE, &error);
     cr_assert_not_null(generator, "%s", error.text);
+    kvc_profile_of(KVC_HOSTILE, &selection.draws);
     kvc_crew *crew = kvc_crew_open(&options, &error);
     cr_assert_not_null(crew, "%s", error.text);
     cr_assert_eq((int)kvc_crew_hello(crew, &hello, &error), KVC_CREW_DONE, "%s", error.text);

@@ -78,6 +78,7 @@ static void choose(scene *s, const char *variant, uint64_t seed) {
     forget(s);
     (void)snprintf(s->variant, sizeof s->variant, "%s", variant);
     (void)snprintf(selection.variant, sizeof selection.variant, "%s", variant);
+    kvc_profile_of(KVC_HOSTILE, &selection.draws);
     s->generator = kvc_generator_open(&s->catalogue, s->contract, spec, s->variant, "1", all_variants, seed, KVC_HOSTILE, &s->error);
     cr_assert_not_null(s->generator, "%s", s->error.text);
     s->bench = (kvc_bench){s->crew, &s->catalogue, s->contract, spec, s->variant, kvc_generator_smallest(s->generator), PROVE, NULL};
