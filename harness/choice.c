@@ -229,8 +229,9 @@ int kvc_choice_call(const kvc_choice *choice, uint64_t turn)
 
     for (int call = 0; call < KVC_CALLS; call++)
         count += (others >> call & 1u) != 0;
+    /* A profile may leave out calling by position. */
     if (count == 0 || turn % 3 != 2)
-        return KVC_CALL_POSITION;
+        return kvc_choice_smallest(choice).call;
     for (uint64_t skipped = turn / 3 % (uint64_t)count; skipped > 0; skipped--)
         left &= left - 1; /* without its lowest */
     for (int call = 0; call < KVC_CALLS; call++) {
