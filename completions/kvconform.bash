@@ -8,12 +8,16 @@ _kvconform() {
         words='targets variants laws contracts faults'
     elif [ "$previous" = --profile ]; then
         words="hostile assisted $(compgen -f -X '!*.json' -- "$word")"
+    elif [ "$previous" = --like ]; then
+        words='full fixed window prefix_window ring quantised opaque'
+    elif [ "${COMP_WORDS[1]}" = new ] && [ "$COMP_CWORD" -eq 2 ]; then
+        words='python c'
     elif [ "$previous" = --contract ]; then
         words=$("$program" list contracts 2>/dev/null | cut -d ' ' -f 1)
     elif [ "${word#-}" != "$word" ]; then
         words=$(printf '%s\n' "$help" | sed -n 's/^ *\(--[a-z][a-z-]*\).*/\1/p' | sort -u)
     else
-        words='builtin transformers mlx-lm plugin: exec:'
+        words='builtin transformers mlx-lm python: plugin: exec:'
     fi
     mapfile -t COMPREPLY < <(
         compgen -W "$words" -- "$word"

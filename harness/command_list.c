@@ -11,6 +11,7 @@ static int list_targets(void)
                  "transformers   Hugging Face transformers; transformers@VERSION gets an environment of its own\n"
                  "mlx-lm         the caches of mlx-lm, likewise\n"
                  "llama.cpp      the memory of llama.cpp, compiled once\n"
+                 "python:MODULE:CLASS  any Python class that holds keys and values\n"
                  "plugin:PATH    a C or C++ cache in a shared object\n"
                  "exec:COMMAND   any program that speaks the adapter protocol\n");
     return KVC_EXIT_CONFORMS;

@@ -282,7 +282,7 @@ static void write_not_run(const matrix *self, const part *one, int signal_number
 {
     char reason[160];
     char error[640];
-    kvc_record_run run = {one->target, "", "", "", NULL, 0, NULL, "not run", reason, NULL, NULL};
+    kvc_record_run run = {one->target, "", "", "", NULL, 0, NULL, "not run", reason, NULL, NULL, NULL, NULL, NULL};
     kvc_target *target = malloc(sizeof *target);
     kvc_error ignored;
     kvc_options options;

@@ -174,7 +174,7 @@ static int run_variants(kvc_running *self, kvc_crew *crew, const kvc_target *tar
                         const char *const *variants)
 {
     const kvc_session *session = self->session;
-    kvc_record_run run = {target->text, target->subject, "", "", NULL, 0, NULL, "not run", NULL, NULL, NULL};
+    kvc_record_run run = {target->text, target->subject, "", "", NULL, 0, NULL, "not run", NULL, NULL, NULL, NULL, NULL, session->options};
     const char *reason;
     const kvc_contract *contract;
     cJSON *uncovered;
@@ -228,6 +228,8 @@ static int run_variants(kvc_running *self, kvc_crew *crew, const kvc_target *tar
         entry.variant = variants[at];
         entry.location = kvc_hello_location(hello, variants[at]);
         entry.scripts = kvc_hello_scripts(hello);
+        entry.assumptions = kvc_hello_notes(hello, "assumptions", variants[at]);
+        entry.untested = kvc_hello_notes(hello, "untested", variants[at]);
         spec = kvc_catalogue_spec(session->catalogue, run.subject, variants[at]);
         if (spec == NULL || contract == NULL) {
             self->not_covered = 1;
@@ -264,7 +266,7 @@ static int run_target(kvc_running *self, const char *text)
     const kvc_session *session = self->session;
     const kvc_options *options = session->options;
     kvc_target *target = malloc(sizeof *target);
-    kvc_record_run run = {text, "", "", "", NULL, 0, NULL, "not run", NULL, NULL, NULL};
+    kvc_record_run run = {text, "", "", "", NULL, 0, NULL, "not run", NULL, NULL, NULL, NULL, NULL, session->options};
     kvc_crew_options crew_options = {.catalogue = session->catalogue, .jobs = options->jobs, .stop = session->stop,
                                      .progress = on_progress, .context = &self->progress};
     const char **variants = NULL;

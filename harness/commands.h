@@ -31,6 +31,7 @@ int kvc_command_report(const kvc_session *session);
 int kvc_command_diff(const kvc_session *session);
 int kvc_command_fuzz(const kvc_session *session);
 int kvc_command_smoke(const kvc_session *session);
+int kvc_command_new(const kvc_session *session);
 int kvc_command_list(const kvc_session *session);
 
 /*

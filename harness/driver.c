@@ -12,6 +12,11 @@ const cJSON *kvc_hello_location(const cJSON *hello, const char *variant)
     return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(hello, "locations"), variant);
 }
 
+const cJSON *kvc_hello_notes(const cJSON *hello, const char *field, const char *variant)
+{
+    return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(hello, field), variant);
+}
+
 const char *kvc_hello_scripts(const cJSON *hello)
 {
     const char *suffix = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(hello, "scripts"));

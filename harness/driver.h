@@ -52,6 +52,8 @@ struct kvc_driver {
  * when it is not running.
  */
 kvc_drive kvc_driver_hello(kvc_driver *driver, cJSON **hello, kvc_error *error);
+/* Its `assumptions` or `untested` of a variant: a list of texts, or NULL. Points into `hello`. */
+const cJSON *kvc_hello_notes(const cJSON *hello, const char *field, const char *variant);
 /* Why the subject has this variant and cannot be asked for it here, or NULL. Points into `hello`. */
 const char *kvc_hello_unavailable(const cJSON *hello, const char *variant);
 /* The names of its variants, NULL-ended; they point into `hello`, the list is the caller's to free. NULL when memory is short. */

@@ -131,6 +131,9 @@ static int run_verb(const kvc_options *options, int argc, char **argv)
     case KVC_VERB_SMOKE:
         status = kvc_command_smoke(&session);
         break;
+    case KVC_VERB_NEW:
+        status = kvc_command_new(&session);
+        break;
     case KVC_VERB_LIST:
         status = kvc_command_list(&session);
         break;

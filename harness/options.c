@@ -32,6 +32,8 @@ static const char help_text[] =
     "       kvconform keep RESULT.json -o DIR [--id PATTERN]\n"
     "                                                keep the cases of findings as regression tests for replay\n"
     "       kvconform fuzz TARGET... [OPTION...]     search on, guided by what was reached, until it is stopped\n"
+    "       kvconform new [python|c] [--like KIND] -o DIR\n"
+    "                                                write a cache and its spec to start from\n"
     "       kvconform smoke TARGET                   judge an adapter before its subject\n"
     "       kvconform list targets|variants|laws|contracts|faults\n"
     "       kvconform --help | --version\n"
@@ -43,6 +45,8 @@ static const char help_text[] =
     "  mlx-lm[@VERSION][:VARIANT]         mlx-lm on the processor, in the same way; newest known 0.32.2\n"
     "  llama.cpp[@VERSION][:KIND]         the memory of llama.cpp, compiled once from the source of llama-cpp-python, newest known\n"
     "                                     0.3.36, or the copy in $KVCONFORM_LLAMA\n"
+    "  python:MODULE:CLASS                any Python class that holds keys and values, or a function that makes one:\n"
+    "                                     python:my_package.my_module:MyCache, python:./my_cache.py:MyCache\n"
     "  plugin:PATH[:VARIANT]              a C or C++ cache in a shared object: plugin:./my_cache.so, or just ./my_cache.so\n"
     "  exec:COMMAND                       any program that speaks the adapter protocol; see --variant\n"
     "VARIANT may be a pattern: 'transformers@5.24.0:*SlidingWindow*'\n"
@@ -75,6 +79,9 @@ static const char help_text[] =
     "  --remove-fixed          baseline update: drop what does not happen any more\n"
     "  --markdown FILE         diff: write it for a comment on a pull request, - for standard output\n"
     "  --python PATH           run the subject in this interpreter, with the version or checkout it has\n"
+    "  --init JSON             what a class is made with: '{\"sliding_window\": 4}', '{\"width\": \"$window\"}'\n"
+    "  --spec FILE             what a class keeps and how it is called, where that is not as kvconform assumes\n"
+    "  --like KIND             only what it keeps: full, fixed, window, prefix_window, ring, quantised, opaque. new: to start from\n"
     "  --contract ID           judge by this contract instead of the version's own\n"
     "  --variant PATTERN       variants of an exec: or plugin: target\n"
     "  --versions LIST         matrix: 4.57.6,5.24.0; all-minor: the newest patch of each minor; 5.12.0..5.24.0: all\n"
@@ -110,6 +117,8 @@ static const char help_text[] =
     "  kvconform gate transformers --baseline known.json\n"
     "  kvconform bisect out/cases/CLAMP-c918cc39.json --versions 5.12.1..5.24.0\n"
     "  kvconform keep out/result.json -o cases --id 'CLAMP-*'\n"
+    "  kvconform run python:my_package.my_module:MyCache --init '{\"sliding_window\": 4}'\n"
+    "  kvconform new --like window -o my_cache\n"
     "  kvconform run plugin:./my_cache.so\n"
     "  kvconform fuzz ./my_cache.so --budget 30m --report out\n"
     "  kvconform run exec:./my_adapter --variant 'MyCache*'\n"
@@ -311,6 +320,12 @@ static int set_option(const char *name, const char *value, kvc_options *options,
         options->contract = value;
     else if (strcmp(name, "--variant") == 0)
         options->variant = value;
+    else if (strcmp(name, "--init") == 0)
+        options->init = value;
+    else if (strcmp(name, "--spec") == 0)
+        options->spec = value;
+    else if (strcmp(name, "--like") == 0)
+        options->like = value;
     else if (strcmp(name, "--target") == 0)
         options->target = value;
     else
@@ -323,7 +338,7 @@ static int read_verb(const char *word, kvc_options *options, kvc_error *error)
     static const struct {
         const char *word;
         kvc_verb verb;
-    } verbs[] = {{"run", KVC_VERB_RUN},       {"matrix", KVC_VERB_MATRIX}, {"replay", KVC_VERB_REPLAY}, {"report", KVC_VERB_REPORT}, {"diff", KVC_VERB_DIFF}, {"gate", KVC_VERB_GATE}, {"baseline", KVC_VERB_BASELINE}, {"bisect", KVC_VERB_BISECT}, {"keep", KVC_VERB_KEEP}, {"smoke", KVC_VERB_SMOKE}, {"fuzz", KVC_VERB_FUZZ},
+    } verbs[] = {{"run", KVC_VERB_RUN},       {"matrix", KVC_VERB_MATRIX}, {"replay", KVC_VERB_REPLAY}, {"report", KVC_VERB_REPORT}, {"diff", KVC_VERB_DIFF}, {"gate", KVC_VERB_GATE}, {"baseline", KVC_VERB_BASELINE}, {"bisect", KVC_VERB_BISECT}, {"keep", KVC_VERB_KEEP}, {"smoke", KVC_VERB_SMOKE}, {"fuzz", KVC_VERB_FUZZ}, {"new", KVC_VERB_NEW},
                  {"list", KVC_VERB_LIST},     {"help", KVC_VERB_HELP},     {"--help", KVC_VERB_HELP},
                  {"-h", KVC_VERB_HELP},       {"--version", KVC_VERB_VERSION}};
 
@@ -333,7 +348,7 @@ static int read_verb(const char *word, kvc_options *options, kvc_error *error)
             return 1;
         }
     }
-    kvc_error_set(error, "\"%.60s\": expected run, matrix, replay, report, diff, gate, baseline, bisect, keep, smoke, fuzz or list; kvconform --help has examples", word);
+    kvc_error_set(error, "\"%.60s\": expected run, matrix, replay, report, diff, gate, baseline, bisect, keep, smoke, fuzz, new or list; kvconform --help has examples", word);
     return 0;
 }
 
@@ -463,6 +478,12 @@ static int check_words(const kvc_options *options, kvc_error *error)
         else
             return 1;
         return 0;
+    case KVC_VERB_NEW:
+        if (options->report == NULL)
+            kvc_error_set(error, "new: expected -o DIR, the folder to write to");
+        else if (options->words > 1)
+            kvc_error_set(error, "new: expected only one of python or c");
+        return options->report != NULL && options->words <= 1;
     case KVC_VERB_LIST:
         if (options->words != 1)
             kvc_error_set(error, "list: expected %stargets, variants, laws, contracts or faults", options->words > 1 ? "only one of " : "");
@@ -549,7 +570,7 @@ int kvc_options_parse(int argc, char **argv, kvc_options *options, kvc_error *er
     kvc_profile_of(KVC_HOSTILE, &options->draws);
     options->jobs = processors < 1 ? 1 : processors > JOBS_STANDARD_MAX ? JOBS_STANDARD_MAX : (int)processors;
     if (argc < 2) {
-        kvc_error_set(error, "expected run, matrix, replay, report, diff, gate, baseline, bisect, keep, smoke, fuzz or list; kvconform --help has examples");
+        kvc_error_set(error, "expected run, matrix, replay, report, diff, gate, baseline, bisect, keep, smoke, fuzz, new or list; kvconform --help has examples");
         return 0;
     }
     options->word = calloc((size_t)argc, sizeof *options->word);

@@ -21,7 +21,7 @@ enum {
 enum { KVC_BUDGET_STANDARD = 10000, KVC_SEED_STANDARD = 1, KVC_CORPORA_MAX = 32, KVC_SHARDS_MAX = 100000 };
 #define KVC_SEQUENCES_MAX (UINT64_MAX / 4)
 
-typedef enum kvc_verb { KVC_VERB_RUN = 0, KVC_VERB_MATRIX, KVC_VERB_REPLAY, KVC_VERB_REPORT, KVC_VERB_DIFF, KVC_VERB_GATE, KVC_VERB_BASELINE, KVC_VERB_BISECT, KVC_VERB_KEEP, KVC_VERB_SMOKE, KVC_VERB_FUZZ, KVC_VERB_LIST, KVC_VERB_HELP, KVC_VERB_VERSION } kvc_verb;
+typedef enum kvc_verb { KVC_VERB_RUN = 0, KVC_VERB_MATRIX, KVC_VERB_REPLAY, KVC_VERB_REPORT, KVC_VERB_DIFF, KVC_VERB_GATE, KVC_VERB_BASELINE, KVC_VERB_BISECT, KVC_VERB_KEEP, KVC_VERB_SMOKE, KVC_VERB_FUZZ, KVC_VERB_NEW, KVC_VERB_LIST, KVC_VERB_HELP, KVC_VERB_VERSION } kvc_verb;
 
 /* Points into argv; owns only the list of words. */
 typedef struct kvc_options {
@@ -31,6 +31,9 @@ typedef struct kvc_options {
     const char *python;
     const char *contract;
     const char *variant; /* glob for exec: targets */
+    const char *init;    /* python: targets: what the class is made with, JSON */
+    const char *spec;    /* python: targets: file that says what the class keeps and how it is called */
+    const char *like;    /* python: targets, new: a kind of cache */
     const char *target;  /* replay: run the cases on this one */
     const char *report;  /* folder */
     const char *json;    /* file or "-" */

@@ -233,29 +233,46 @@ void kvc_record_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *fin
     /* No rule of the contract decides: what the tensor holds is the spec's word, the rest the law's own. */
     {
         int of = finding->failure.layer >= 0 && finding->failure.layer < plan.layers ? finding->failure.layer : 0;
-        const char *source = plan.layer[of].spec->source;
+        const kvc_spec *spec = plan.layer[of].spec;
+        const char *source = spec->source;
         /* What a tensor holds is written down; what reset, batch ops and refusals must leave alone is our argument. */
         int rests_on_spec = source[0] != '\0' && finding->law >= KVC_LENGTH && finding->law <= KVC_ADDRESS;
         cJSON *part = cJSON_AddObjectToObject(json, "rule");
         cJSON_AddStringToObject(part, "name", "law");
         cJSON_AddStringToObject(part, "value", kvc_law_name(finding->law));
         cJSON_AddStringToObject(json, "source", rests_on_spec ? source : kvc_law_text(finding->law));
-        cJSON_AddStringToObject(json, "basis", rests_on_spec ? "documented" : "inferred");
+        cJSON_AddStringToObject(json, "basis", rests_on_spec && !spec->inferred ? "documented" : "inferred");
     }
 }
 
+/* An option with a value that a shell takes as it is. */
+static void add_option(kvc_text *text, const char *name, const char *value)
+{
+    if (value == NULL)
+        return;
+    kvc_text_add_format(text, " %s '", name);
+    for (; *value != '\0'; value++) {
+        const char one[] = {*value, '\0'};
+        kvc_text_add(text, *value == '\'' ? "'\\''" : one);
+    }
+    kvc_text_add(text, "'");
+}
+
 /* The command that replays a case, as a shell reads it. A subject that kvconform cannot start by its name needs the target. */
-static void add_replay(cJSON *json, const char *target, const char *id)
+static void add_replay(cJSON *json, const kvc_record_run *run, const char *id)
 {
     kvc_text text = {0};
-    int needed = strncmp(target, "plugin:", 7) == 0 || strncmp(target, "exec:", 5) == 0;
+    int is_class = strncmp(run->target, "python:", 7) == 0;
 
-    kvc_text_add_format(&text, "kvconform replay cases/%s.json%s", id, needed ? " --target '" : "");
-    for (; needed && *target != '\0'; target++) {
-        const char one[] = {*target, '\0'};
-        kvc_text_add(&text, *target == '\'' ? "'\\''" : one);
+    kvc_text_add_format(&text, "kvconform replay cases/%s.json", id);
+    if (is_class || strncmp(run->target, "plugin:", 7) == 0 || strncmp(run->target, "exec:", 5) == 0)
+        add_option(&text, "--target", run->target);
+    if (is_class && run->options != NULL) {
+        add_option(&text, "--init", run->options->init);
+        add_option(&text, "--spec", run->options->spec);
+        add_option(&text, "--like", run->options->like);
+        add_option(&text, "--python", run->options->python);
     }
-    kvc_text_add(&text, needed ? "'" : "");
     cJSON_AddStringToObject(json, "replay", kvc_text_string(&text));
     kvc_text_free(&text);
 }
@@ -317,7 +334,7 @@ cJSON *kvc_record_finding(const kvc_record_run *run, const kvc_bench *bench, con
     if (finding->script != NULL && finding->script[0] != '\0' && run->scripts != NULL)
         cJSON_AddStringToObject(json, "script_suffix", run->scripts);
     cJSON_AddStringToObject(json, "no_script", finding->no_script.text);
-    add_replay(json, run->target, finding->id);
+    add_replay(json, run, finding->id);
     cJSON_Delete(detail);
     return json;
 }
@@ -342,6 +359,10 @@ cJSON *kvc_record_open(const kvc_record_run *run, const kvc_record_explored *exp
                           run->environment != NULL ? cJSON_Duplicate(run->environment, 1) : cJSON_CreateObject());
     if (run->location != NULL)
         cJSON_AddItemToObject(entry, "location", cJSON_Duplicate(run->location, 1));
+    if (run->assumptions != NULL)
+        cJSON_AddItemToObject(entry, "assumptions", cJSON_Duplicate(run->assumptions, 1));
+    if (run->untested != NULL)
+        cJSON_AddItemToObject(entry, "untested", cJSON_Duplicate(run->untested, 1));
     cJSON_AddStringToObject(entry, "status", run->status);
     cJSON_AddStringToObject(entry, "reason", run->reason != NULL ? run->reason : "");
     part = cJSON_AddArrayToObject(entry, "alphabet");

@@ -27,6 +27,9 @@ typedef struct kvc_record_run {
     const char *reason; /* NULL: none */
     const cJSON *location; /* of the class, from the hello; NULL: not told */
     const char *scripts; /* how the name of a file with a script ends; NULL: py */
+    const cJSON *assumptions; /* what was taken for granted, from the hello; NULL: nothing */
+    const cJSON *untested;    /* what is not tested, likewise */
+    const kvc_options *options; /* that the command which replays a case needs too */
 } kvc_record_run;
 
 /* What it is explored with. */

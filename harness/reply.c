@@ -7,7 +7,7 @@
 #include "reference/json.h"
 #include "reports/result.h"
 
-enum { NAMES_MAX = 4096, OFFERS_MAX = 16, ID_MAX = 1 << 30, REASON_SIZE = 400 };
+enum { NAMES_MAX = 4096, OFFERS_MAX = 16, ID_MAX = 1 << 30, REASON_SIZE = 400, NOTES_MAX = 64 };
 static const char where[] = "adapter's reply";
 
 void kvc_names_clear(kvc_names *names)
@@ -232,6 +232,25 @@ static int check_locations(const cJSON *json, kvc_error *error)
     return 1;
 }
 
+/* What was taken for granted of a variant, and what is not tested: for each a list of texts. */
+static int check_notes(const cJSON *json, const char *field, kvc_error *error)
+{
+    const cJSON *notes = cJSON_GetObjectItemCaseSensitive(json, field);
+    const cJSON *list;
+    const cJSON *item;
+    int good = notes == NULL || cJSON_IsObject(notes);
+
+    for (list = good && notes != NULL ? notes->child : NULL; list != NULL; list = list->next) {
+        good = good && cJSON_IsArray(list) && cJSON_GetArraySize(list) <= NOTES_MAX;
+        cJSON_ArrayForEach(item, list)
+            good = good && cJSON_IsString(item) && item->valuestring[0] != '\0' && strlen(item->valuestring) < REASON_SIZE;
+    }
+    if (!good)
+        kvc_error_set(error, "%s: field \"%s\": expected for each variant at most %d texts shorter than %d bytes", where, field, NOTES_MAX,
+                      REASON_SIZE);
+    return good;
+}
+
 /* Plain, short, all different. */
 static int check_names(const cJSON *list, const char *field, kvc_error *error)
 {
@@ -289,7 +308,7 @@ int kvc_reply_check_hello(const cJSON *json, kvc_error *error)
         }
     }
     return check_unavailable(cJSON_GetObjectItemCaseSensitive(json, "unavailable"), list, error) &&
-           check_locations(json, error);
+           check_locations(json, error) && check_notes(json, "assumptions", error) && check_notes(json, "untested", error);
 }
 
 int kvc_reply_offers(const cJSON *hello, const char *request)

@@ -552,8 +552,6 @@ static int compare_with_fresh(kvc_runner *runner, flight *shown, int sequence, k
         return 1;
     runner->shown = shown;
     if (in_one.digest != one_by_one.digest) {
-        if (shown->plan.layer[0].rules.rule[KVC_CONTRACT_CHUNK]->value != KVC_CHUNK_SAME)
-            return 1;
         failure.law = KVC_CHUNK;
     } else if (runner->opaque[sequence] != in_one.digest) {
         failure.law = contains(ops, KVC_RESET) ? KVC_RESET_LAW : contains(ops, KVC_CROP) || contains(ops, KVC_TRIM) ? KVC_RESUME : has_move(ops) ? KVC_SAVE : KVC_CHUNK;
@@ -562,6 +560,8 @@ static int compare_with_fresh(kvc_runner *runner, flight *shown, int sequence, k
     } else {
         return 1;
     }
+    if (failure.law == KVC_CHUNK && shown->plan.layer[0].rules.rule[KVC_CONTRACT_CHUNK]->value != KVC_CHUNK_SAME)
+        return 1;
     record(runner, sequence, &failure);
     return describe_difference(runner, shown, sequence, &failure);
 }

@@ -102,6 +102,18 @@ static size_t path_length(const char *text)
     return colon != NULL && strchr(colon, '/') == NULL ? (size_t)(colon - text) : strlen(text);
 }
 
+/* MODULE:CLASS; what it is, only Python can tell. */
+static kvc_target_result check_python(const kvc_target *target, const char *text, kvc_error *error)
+{
+    const char *colon = strrchr(text, ':');
+
+    if (colon != NULL && colon > text && colon[1] != '\0')
+        return KVC_TARGET_READY;
+    kvc_error_set(error, "target \"%.60s\": expected a module or a file, and a class or a function that makes a cache, such as "
+                         "python:my_package.my_module:MyCache or python:./my_cache.py:MyCache", target->text);
+    return KVC_TARGET_BAD;
+}
+
 int kvc_target_is_same(const char *one, const char *other)
 {
     size_t length;
@@ -156,16 +168,24 @@ kvc_target_result kvc_target_parse(const char *text, const kvc_options *options,
     memcpy(target->text, text, strlen(text) + 1);
     target->is_exec = strncmp(text, "exec:", 5) == 0;
     target->is_plugin = strncmp(text, "plugin:", 7) == 0;
-    if (target->is_exec || target->is_plugin) {
+    target->is_python = strncmp(text, "python:", 7) == 0;
+    if (!target->is_python && (options->init != NULL || options->spec != NULL)) {
+        kvc_error_set(error, "%s: is for targets such as python:my_module:MyCache, not for %.60s",
+                      options->init != NULL ? "--init" : "--spec", text);
+        return KVC_TARGET_BAD;
+    }
+    if (target->is_exec || target->is_plugin || target->is_python) {
         target->subject[0] = '\0';
         if (options->variant != NULL &&
             !copy(target->variant, sizeof target->variant, options->variant, strlen(options->variant)))
             return too_long(options->variant, error);
+        if (target->is_python)
+            return check_python(target, text + 7, error);
         return target->is_exec ? split_command(target, text + 5, error) : split_plugin(target, text + 7, error);
     }
     if (strcmp(target->subject, "builtin") != 0 && strcmp(target->subject, llama) != 0 && find_python_subject(target->subject) == NULL) {
         kvc_error_set(error, "target \"%.60s\": expected builtin[:VARIANT], transformers[@VERSION][:VARIANT], "
-                             "mlx-lm[@VERSION][:VARIANT], llama.cpp[@VERSION][:KIND], plugin:PATH[:VARIANT] or exec:COMMAND",
+                             "mlx-lm[@VERSION][:VARIANT], llama.cpp[@VERSION][:KIND], python:MODULE:CLASS, plugin:PATH[:VARIANT] or exec:COMMAND",
                       text);
         return KVC_TARGET_BAD;
     }
@@ -327,6 +347,18 @@ static int set_python_path(const char *data)
     return good;
 }
 
+/* The interpreter of --python. */
+static kvc_target_result take_interpreter(kvc_target *target, const char *python, kvc_error *error)
+{
+    if (!copy(target->words, sizeof target->words, python, strlen(python)))
+        return too_long(python, error);
+    if (strchr(python, '/') != NULL && access(python, X_OK) != 0) {
+        kvc_error_set(error, "--python %.300s: %s", python, strerror(errno));
+        return KVC_TARGET_BAD;
+    }
+    return KVC_TARGET_READY;
+}
+
 static kvc_target_result prepare_python(kvc_target *target, const kvc_options *options, const char *data,
                                         kvc_error *error)
 {
@@ -337,12 +369,7 @@ static kvc_target_result prepare_python(kvc_target *target, const kvc_options *o
     kvc_target_result result = KVC_TARGET_READY;
 
     if (options->python != NULL) {
-        if (!copy(target->words, sizeof target->words, options->python, strlen(options->python)))
-            return too_long(options->python, error);
-        if (strchr(options->python, '/') != NULL && access(options->python, X_OK) != 0) {
-            kvc_error_set(error, "--python %.300s: %s", options->python, strerror(errno));
-            return KVC_TARGET_BAD;
-        }
+        result = take_interpreter(target, options->python, error);
     } else if (target->version[0] == '\0' && kvc_program_line(probe, found, sizeof found, 1) == 0 && found[0] != '\0') {
         (void)copy(target->words, sizeof target->words, "python3", 7);
     } else {
@@ -361,6 +388,35 @@ static kvc_target_result prepare_python(kvc_target *target, const kvc_options *o
     target->command[2] = "kvconform_adapter";
     target->command[3] = target->subject;
     target->command[4] = NULL;
+    target->access.process.command = target->command;
+    return KVC_TARGET_READY;
+}
+
+/* Any class: the interpreter is that of --python, or python3. */
+static kvc_target_result prepare_class(kvc_target *target, const kvc_options *options, const char *data, kvc_error *error)
+{
+    const char *const more[][2] = {{"--init", options->init}, {"--spec", options->spec}, {"--like", options->like}};
+    kvc_target_result result = take_interpreter(target, options->python != NULL ? options->python : "python3", error);
+    int count = 5;
+
+    if (result != KVC_TARGET_READY)
+        return result;
+    if (!set_python_path(data)) {
+        kvc_error_set(error, "not enough memory");
+        return KVC_TARGET_NOT_RUN;
+    }
+    target->command[0] = target->words;
+    target->command[1] = "-m";
+    target->command[2] = "kvconform_adapter";
+    target->command[3] = "python";
+    target->command[4] = target->text + 7;
+    for (size_t at = 0; at < sizeof more / sizeof more[0]; at++) {
+        if (more[at][1] == NULL)
+            continue;
+        target->command[count++] = more[at][0];
+        target->command[count++] = more[at][1];
+    }
+    target->command[count] = NULL;
     target->access.process.command = target->command;
     return KVC_TARGET_READY;
 }
@@ -407,6 +463,8 @@ kvc_target_result kvc_target_prepare(kvc_target *target, const kvc_options *opti
         target->access.process.timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : PLUGIN_TIMEOUT_MS;
         return KVC_TARGET_READY;
     }
+    if (target->is_python)
+        return prepare_class(target, options, data, error);
     if (strcmp(target->subject, llama) == 0)
         return prepare_llama(target, options, data, error);
     return prepare_python(target, options, data, error);

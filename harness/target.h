@@ -1,5 +1,6 @@
 /*
- * Targets: `builtin:full`, `transformers@5.24.0:Dynamic*`, `plugin:./my_cache.so`, `exec:./adapter`.
+ * Targets: `builtin:full`, `transformers@5.24.0:Dynamic*`, `python:my_module:MyCache`, `plugin:./my_cache.so`,
+ * `exec:./adapter`.
  */
 #ifndef KVC_HARNESS_TARGET_H
 #define KVC_HARNESS_TARGET_H
@@ -11,11 +12,12 @@ enum { KVC_COMMAND_WORDS_MAX = 32, KVC_TARGET_TEXT_MAX = 4096, KVC_TARGET_VERSIO
 
 typedef struct kvc_target {
     char text[KVC_TARGET_TEXT_MAX]; /* as given; of a path alone with `plugin:` before it */
-    char subject[KVC_SPEC_NAME_MAX]; /* "" for plugin: and exec: until the hello */
+    char subject[KVC_SPEC_NAME_MAX]; /* "" for python:, plugin: and exec: until the hello */
     char version[64];                /* "" for what is there */
     char variant[KVC_SPEC_NAME_MAX]; /* glob, "" for all */
     int is_exec;
     int is_plugin;
+    int is_python;
     kvc_subject_access access;
     char words[KVC_TARGET_TEXT_MAX]; /* holds the words of the command, or the path of the plugin */
     const char *command[KVC_COMMAND_WORDS_MAX + 1];

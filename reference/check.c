@@ -465,7 +465,8 @@ static kvc_deviation check_number(const kvc_extent *extent, const kvc_tensor *te
     if (tensor->dtype != KVC_INT64)
         return KVC_WRONG_DTYPE;
     (void)kvc_value_load(KVC_INT64, tensor->data, &value);
-    if (value == extent->end || (extent->kind == KVC_CELL_AT_LEAST && value > extent->end))
+    if ((value <= extent->end && value >= extent->end - extent->first_max) ||
+        (extent->kind == KVC_CELL_AT_LEAST && value > extent->end))
         return KVC_AS_EXPECTED;
     return value < 0 ? KVC_NEGATIVE : value < extent->end ? KVC_TOO_LOW : KVC_TOO_HIGH;
 }

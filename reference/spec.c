@@ -378,11 +378,12 @@ static int read_view(const cJSON *json, const char *name, kvc_spec *spec, kvc_er
     if (!read_boolean(json, name, "static", 0, &view->is_static, error) ||
         !kvc_json_text_optional(json, name, "keeps", text, sizeof text, error))
         return 0;
-    if (text[0] != '\0' && strcmp(text, "window") != 0 && strcmp(text, "window-1") != 0) {
-        kvc_error_set(error, "%s: view \"%s\": field \"keeps\": \"%s\", expected window or window-1", name, view->name,
+    if (text[0] != '\0' && strcmp(text, "window") != 0 && strcmp(text, "window-1") != 0 && strcmp(text, "length") != 0) {
+        kvc_error_set(error, "%s: view \"%s\": field \"keeps\": \"%s\", expected window, window-1 or length", name, view->name,
                       text);
         return 0;
     }
+    view->keeps_length = strcmp(text, "length") == 0;
     view->keeps_window = strcmp(text, "window") == 0;
     spec->views++;
     return 1;
@@ -502,6 +503,24 @@ static int read_values(const cJSON *json, const char *name, kvc_spec *spec, kvc_
     return check_channels(spec, name, error);
 }
 
+/* Where it is written what the variant keeps, and whether that is a text of the subject's. */
+static int read_source(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
+{
+    static const char *const words[] = {"documented", "inferred", NULL};
+    char text[64];
+    int word;
+
+    if (!kvc_json_text_optional(json, name, "source", spec->source, sizeof spec->source, error) ||
+        !kvc_json_text_optional(json, name, "basis", text, sizeof text, error))
+        return 0;
+    if (text[0] == '\0')
+        return 1;
+    if ((word = find_word(text, words, name, "basis", error)) < 0)
+        return 0;
+    spec->inferred = word;
+    return 1;
+}
+
 static int read_kind(const cJSON *json, const char *name, kvc_kind *kind, kvc_error *error)
 {
     char text[64];
@@ -517,7 +536,7 @@ static int read_kind(const cJSON *json, const char *name, kvc_kind *kind, kvc_er
 int kvc_spec_from_json(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
 {
     static const char *const known[] = {"schema", "subject", "variant", "title",  "kind",  "ops",   "params", "dtypes",
-                                        "parts",  "layers",  "length",  "claim", "views", "notes",  "since", "source", "values",
+                                        "parts",  "layers",  "length",  "claim", "views", "notes",  "since", "source", "basis", "values",
                                         "share",  "memory", "rows", NULL};
     char text[64];
     const cJSON *list;
@@ -535,7 +554,7 @@ int kvc_spec_from_json(const cJSON *json, const char *name, kvc_spec *spec, kvc_
         !kvc_json_text(json, name, "variant", spec->variant, sizeof spec->variant, error) ||
         !kvc_json_text(json, name, "title", spec->title, sizeof spec->title, error) ||
         !read_kind(json, name, &spec->kind, error) ||
-        !kvc_json_text_optional(json, name, "source", spec->source, sizeof spec->source, error) ||
+        !read_source(json, name, spec, error) ||
         !read_ops(json, name, spec, error) || !read_params(json, name, spec, error) ||
         !read_dtypes(json, name, spec, error) || !read_boolean(json, name, "length", 1, &spec->length, error) ||
         !read_boolean(json, name, "claim", 0, &spec->claim, error) || !read_parts(json, name, spec, error) || !read_since(json, name, spec, error) ||
@@ -560,18 +579,19 @@ int kvc_spec_from_json(const cJSON *json, const char *name, kvc_spec *spec, kvc_
 
 int kvc_spec_like(const cJSON *json, const char *name, const kvc_spec *other, kvc_spec *spec, kvc_error *error)
 {
-    static const char *const known[] = {"like", "title", "kind", "source", "ops", "params", "dtypes", "notes", NULL};
+    static const char *const known[] = {"like", "title", "kind", "source", "basis", "ops", "params", "dtypes", "notes", NULL};
     kvc_spec own;
 
     memset(&own, 0, sizeof own);
     *spec = *other;
     spec->source[0] = '\0';
+    spec->inferred = 0;
     spec->share = 1;
     if (json == NULL)
         return 1;
     if (!kvc_json_known_fields(json, name, "spec", known, error) ||
         !kvc_json_text_optional(json, name, "title", own.title, sizeof own.title, error) ||
-        !kvc_json_text_optional(json, name, "source", spec->source, sizeof spec->source, error) ||
+        !read_source(json, name, spec, error) ||
         (cJSON_GetObjectItemCaseSensitive(json, "kind") != NULL && !read_kind(json, name, &spec->kind, error)) ||
         (cJSON_GetObjectItemCaseSensitive(json, "ops") != NULL && !read_ops(json, name, &own, error)) ||
         !read_params(json, name, &own, error) || !read_dtypes(json, name, &own, error))

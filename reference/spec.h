@@ -128,6 +128,7 @@ typedef struct kvc_view_spec {
     kvc_returned returned;
     int is_static;    /* documented to keep its address */
     int keeps_window; /* a window view may hold `window` instead of window - 1 */
+    int keeps_length; /* a fixed view shows the first `length` cells of its buffer only */
 } kvc_view_spec;
 
 typedef struct kvc_spec {
@@ -136,6 +137,7 @@ typedef struct kvc_spec {
     char title[KVC_SPEC_TITLE_MAX];
     kvc_kind kind; /* by which reports compare runtimes */
     char source[400]; /* where it is written what the variant keeps, or "" */
+    int inferred;     /* the source is an argument or an assumption, and no text of the subject's */
     unsigned ops;             /* bit 1 << kvc_op_kind */
     unsigned params;          /* bit 1 << index in kvc_param_table */
     int32_t low[KVC_PARAMS];  /* smallest and largest value that is tried */

@@ -125,7 +125,7 @@ int kvc_view_returned(const kvc_model *model, int slot, kvc_extent *extent)
             extent->keep = kvc_smaller(kvc_view_prefix(model, slot, 0), model->length);
             extent->first_min = extent->first_max = kvc_larger(extent->keep, extent->first_min);
         }
-        if (place->view->keeps_window && extent->first_min > model->slot[slot].held_before)
+        if (place->view->keeps_window && extent->first_min > extent->keep)
             extent->first_min--;
         break;
     case KVC_RETURNS_HELD_AND_NEW:

@@ -12,7 +12,7 @@ typedef enum kvc_cell_kind {
     KVC_CELL_BLOCK,     /* cell i folds the tokens of block i */
     KVC_CELL_CONSTANT,  /* cell i is token number i of its own */
     KVC_CELL_FOLD,      /* no token axis: one value for each row */
-    KVC_CELL_NUMBER,    /* one element of type int64, which is `end` */
+    KVC_CELL_NUMBER,    /* one element of type int64, which is `end`, or up to `first_max` less */
     KVC_CELL_AT_LEAST,  /* one element of type int64, which is `end` or more */
     KVC_CELL_SEEN,      /* a mask: see reference/check_seen.h */
     KVC_CELL_UNKNOWN    /* nothing is known */

@@ -256,6 +256,29 @@ static void add_sequences(kvc_text *out, const kvc_report_model *model, size_t r
     kvc_html_close_scroll(out);
 }
 
+/* What was taken for granted of a class, or is not tested of it: those of its first run that says so. */
+static void add_notes(kvc_text *out, const kvc_report_model *model, size_t row, const char *field, const char *heading)
+{
+    const cJSON *notes = NULL;
+    const cJSON *note = NULL;
+    for (size_t cell = model->rows[row].first_cell; cell != KVC_NONE; cell = model->cells[cell].next) {
+        for (size_t at = model->cells[cell].first_run; at != KVC_NONE; at = model->runs[at].next) {
+            const cJSON *list = cJSON_GetObjectItemCaseSensitive(model->runs[at].json, field);
+            notes = notes == NULL && cJSON_GetArraySize(list) > 0 ? list : notes;
+        }
+    }
+    if (notes == NULL) {
+        return;
+    }
+    kvc_text_add_format(out, "<p>%s:</p>\n<ul>\n", heading);
+    cJSON_ArrayForEach (note, notes) {
+        kvc_text_add(out, "<li>");
+        kvc_html_add(out, note->valuestring);
+        kvc_text_add(out, "</li>\n");
+    }
+    kvc_text_add(out, "</ul>\n");
+}
+
 /* Returns 0, or -1 without memory. */
 static int add_row_coverage(kvc_text *out, const kvc_report_model *model, size_t row)
 {
@@ -281,6 +304,8 @@ static int add_row_coverage(kvc_text *out, const kvc_report_model *model, size_t
     kvc_text_add(out, ", ");
     kvc_words_add_plural(out, situations, "situation", "situations");
     kvc_text_add(out, "</span></summary>\n");
+    add_notes(out, model, row, "assumptions", "Assumed");
+    add_notes(out, model, row, "untested", "Not tested");
     add_sequences(out, model, row);
     kvc_html_open_scroll(out, "Situations reached");
     kvc_text_add(out, "<table>\n<caption>How often each op was done in each situation</caption>\n<thead><tr><th scope=\"col\">op</th>"

@@ -143,6 +143,29 @@ static void add_not_run(kvc_text *out, const kvc_report_model *model)
     }
 }
 
+/* What was taken for granted of classes that nobody knows, and what is not tested of them. */
+static void add_notes(kvc_text *out, const kvc_report_model *model)
+{
+    static const char *const fields[][2] = {{"assumptions", "assumed"}, {"untested", "not tested"}};
+    kvc_text part = {0};
+    for (size_t i = 0; i < model->run_count; i++) {
+        for (size_t field = 0; field < sizeof fields / sizeof fields[0]; field++) {
+            const cJSON *note = NULL;
+            cJSON_ArrayForEach (note, cJSON_GetObjectItemCaseSensitive(model->runs[i].json, fields[field][0])) {
+                kvc_text_add(&part, part.length == 0 ? "## Assumed, and not tested\n\n- " : "- ");
+                kvc_text_add_markdown_code(&part, kvc_words_row_name(&model->rows[model->runs[i].row]));
+                kvc_text_add_format(&part, ", %s: ", fields[field][1]);
+                kvc_markdown_add_short(&part, note->valuestring);
+                kvc_text_add(&part, "\n");
+            }
+        }
+    }
+    kvc_text_add(&part, part.length > 0 ? "\n" : "");
+    if (!add_part(out, &part, LEFT_BY_REASONS)) {
+        kvc_text_add(out, "What was assumed, and what is not tested, is in the page beside this text.\n\n");
+    }
+}
+
 static void add_provenance(kvc_text *out, const kvc_report_model *model)
 {
     for (size_t i = 0; i < model->result_count; i++) {
@@ -229,6 +252,7 @@ int kvc_report_markdown(const kvc_report_model *model, kvc_text *out)
     kvc_words_add_plural(out, model->ops, "op", "ops");
     kvc_text_add(out, ".\n\n");
     add_findings(out, model);
+    add_notes(out, model);
     add_not_run(out, model);
     kvc_text_add(out, "## How it was run\n\n");
     add_provenance(out, model);

@@ -335,7 +335,8 @@ static int check_run(kvc_check *check, const cJSON *run)
         kvc_check_table(check, run, "environment", KVC_REQUIRED, 0) < 0 ||
         kvc_check_string(check, run, "reason", KVC_REQUIRED, ran ? 0 : 1, KVC_RESULT_TEXT_MAX) < 0 ||
         kvc_check_count(check, run, "sequences", KVC_REQUIRED) < 0 || kvc_check_count(check, run, "ops", KVC_REQUIRED) < 0 ||
-        check_location(check, run) < 0 || check_exhaustive(check, run) < 0 || check_situations(check, run, "coverage", 1) < 0 ||
+        check_location(check, run) < 0 || kvc_check_words(check, run, "assumptions", KVC_OPTIONAL) < 0 ||
+        kvc_check_words(check, run, "untested", KVC_OPTIONAL) < 0 || check_exhaustive(check, run) < 0 || check_situations(check, run, "coverage", 1) < 0 ||
         check_situations(check, run, "unreached", 0) < 0 ||
         kvc_check_field(check, run, "seconds", KVC_REQUIRED, cJSON_Number, "a number from 0", &seconds) < 0 ||
         kvc_check_count(check, run, "lost", KVC_OPTIONAL) < 0 ||

@@ -54,6 +54,19 @@ static kvc_text name_of(const kvc_report_model *model, const kvc_report_run *run
     return name;
 }
 
+/* What was taken for granted of a class that nobody knows, or is not tested of it. */
+static void add_notes(const kvc_summary *summary, const kvc_report_run *run, const char *field, const char *word)
+{
+    const cJSON *note = NULL;
+    cJSON_ArrayForEach (note, cJSON_GetObjectItemCaseSensitive(run->json, field)) {
+        paint(summary, faint);
+        kvc_text_add_format(summary->out, "  %s ", word);
+        kvc_text_add_terminal_short(summary->out, note->valuestring, CASE_COLUMNS);
+        paint(summary, plain_again);
+        kvc_text_add(summary->out, "\n");
+    }
+}
+
 static void add_run(const kvc_summary *summary, const kvc_report_run *run, size_t width)
 {
     kvc_text *out = summary->out;
@@ -85,6 +98,8 @@ static void add_run(const kvc_summary *summary, const kvc_report_run *run, size_
         kvc_text_add_terminal_short(out, kvc_json_string(run->json, "reason"), TITLE_COLUMNS);
     }
     kvc_text_add(out, kvc_json_true(run->json, "assumed") ? ", contract assumed\n" : "\n");
+    add_notes(summary, run, "assumptions", "assumed: ");
+    add_notes(summary, run, "untested", "untested:");
     out->failed |= name.failed;
     kvc_text_free(&name);
 }

@@ -1,5 +1,6 @@
 /*
- * Numbers: how many tokens the op before removed, in the subject's own count, shown after a trim only; how many there are; whether
+ * Numbers: how many tokens the op before removed, in the subject's own count, shown after a trim only; how many there are
+ * (of a window that may keep one more either number); whether
  * there never were any; the memory that they take. What a container says of itself is about all of its layers.
  */
 #include "reference/view.h"
@@ -33,6 +34,14 @@ static void stored_count(const kvc_model *model, int slot, kvc_extent *extent)
     for (int at = 0; at < plan->slots; at++) {
         if (!speaks_of(plan, slot, at) || plan->slot[at].view->law != KVC_KEYS)
             continue;
+        if (plan->slot[at].view->rule == KVC_RULE_WINDOW || plan->slot[at].view->rule == KVC_RULE_PREFIX_WINDOW ||
+            plan->slot[at].view->rule == KVC_RULE_RING) {
+            kvc_extent held = {.end = model->length};
+            plan->slot[at].kind->stored(model, at, &held);
+            extent->end = held.end - held.first_min + held.keep;
+            extent->first_max = held.first_max - held.first_min;
+            continue;
+        }
         extent->end = kvc_larger(extent->end, plan->slot[at].view->rule == KVC_RULE_ROTATING
                                                   ? kvc_smaller(model->length, plan->params.capacity)
                                                   : model->length);
@@ -85,6 +94,7 @@ static void stored_bytes(const kvc_model *model, int slot, kvc_extent *extent)
     extent->optional = 1;
     extent->end = bytes < INT32_MAX ? (int32_t)bytes : INT32_MAX;
 }
+
 
 const kvc_view_kind kvc_view_count = {NULL, NULL, NULL, stored_count};
 const kvc_view_kind kvc_view_trimmed = {NULL, NULL, NULL, stored};

@@ -70,6 +70,10 @@ static kvc_verdict crop_window(const kvc_model *model, int slot, const kvc_expec
         kvc_larger(prefix, asked->target - (window - 1)) >= kvc_larger(prefix, model->slot[slot].held))
         return KVC_DO;
     *rule = unrecorded;
+    /* One that may keep `window` tokens may have the one more that is needed. */
+    if (model->plan->slot[slot].view->keeps_window &&
+        kvc_larger(prefix, asked->target - (window - 1)) >= kvc_larger(prefix, model->slot[slot].held) - 1)
+        return KVC_EITHER;
     return window == 1 ? KVC_EITHER : KVC_MUST_REFUSE;
 }
 
@@ -87,6 +91,8 @@ static void stored_window(const kvc_model *model, int slot, kvc_extent *extent)
     extent->end = model->length;
     extent->keep = kvc_smaller(kvc_view_prefix(model, slot, 0), model->length);
     extent->first_min = extent->first_max = kvc_larger(extent->keep, kvc_smaller(model->slot[slot].held, model->length));
+    if (model->plan->slot[slot].view->keeps_window && extent->first_min > extent->keep)
+        extent->first_min--;
 }
 
 static void appended_fixed(kvc_model *model, int slot)

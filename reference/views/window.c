@@ -15,6 +15,11 @@ static int tolerates(const kvc_model *model, int slot)
     return kvc_slot_rule(model, slot, KVC_CONTRACT_RECORD)->value == KVC_RECORD_TOLERATED;
 }
 
+static int keeps_more(const kvc_model *model, int slot)
+{
+    return model->plan->slot[slot].view->keeps_window;
+}
+
 static void appended(kvc_model *model, int slot)
 {
     kvc_slot_state *state = &model->slot[slot];
@@ -42,6 +47,9 @@ static kvc_verdict crop(const kvc_model *model, int slot, const kvc_expectation 
     if (asked->target == 0 || kvc_larger(0, asked->target - kept(model)) >= model->slot[slot].held)
         return KVC_DO;
     *rule = unrecorded;
+    /* One that may keep `window` tokens may have the one more that is needed. */
+    if (keeps_more(model, slot) && kvc_larger(0, asked->target - kept(model)) >= model->slot[slot].held - 1)
+        return KVC_EITHER;
     if (tolerates(model, slot) && kvc_larger(0, asked->target - kept(model)) >= model->slot[slot].spare)
         return KVC_EITHER;
     /* A window of one token keeps nothing between calls: nothing that is needed can be gone. */
@@ -63,7 +71,7 @@ static void stored(const kvc_model *model, int slot, kvc_extent *extent)
     extent->first_min = extent->first_max = model->slot[slot].held;
     if (tolerates(model, slot))
         extent->first_min = model->slot[slot].spare;
-    if (model->plan->slot[slot].view->keeps_window && extent->first_min > 0)
+    if (keeps_more(model, slot) && extent->first_min > 0)
         extent->first_min--;
 }
 

@@ -134,6 +134,9 @@ Test(model, contracts_of_crop) {
     s = tiny_open(KEYS("all", ""), RULE("crop_positive", "refuse_used"));
     WALK(s, {"crop 1", "either 0..0"}, {"append 2", "do 0..2"}, {"crop 1", "refuse 0..2"}, {"crop -2", "do 0..0"}, {"crop 1", "refuse 0..0"});
     tiny_close(s);
+    s = tiny_open(KEYS("all", ""), RULE("crop_positive", "unspecified"));
+    WALK(s, {"crop 1", "unspecified"}, {"append 2", "do 0..2"}, {"crop 1", "unspecified"}, {"crop 0", "do 0..2"}, {"crop -1", "do 0..1"});
+    tiny_close(s);
 }
 
 Test(model, batch_ops_that_are_refused) {
@@ -234,6 +237,12 @@ Test(model, window_that_may_keep_one_more) {
     s->params.window = 4;
     WALK(s, {"append 3", "do 0..3"}, {"append 1", "do 0-1..4"}, {"append 1", "do 1-2..5"});
     tiny_close(s);
+    /* The one more may be used by a crop, and be among what is returned. */
+    s = tiny_open(KEYS("window", RETURNED("window") ",\"keeps\":\"window\""), RULE("unrecorded", "exact"));
+    s->params.window = 4;
+    WALK(s, {"append 6", "do 2-3..6 -> 0..6"}, {"append 1", "do 3-4..7 -> 2-3..7"}, {"crop -2", "refuse 3-4..7"},
+         {"crop -1", "either 2-3..6"}, {"append 1", "do 3-4..7 -> 2-3..7"});
+    tiny_close(s);
 }
 
 static tiny *last_of(int size) {
@@ -300,6 +309,10 @@ Test(model, fixed) {
     WALK(s, {"append 3", "do 0..3/4 -> 0..3/4"}, {"append 2", "refuse 0..3/4"}, {"append 1", "do 0..4/4 -> 0..4/4"},
          {"append 1", "refuse 0..4/4"}, {"crop 0", "do 0..4/4"}, {"crop -2", "do 0..2/4"}, {"append 2", "do 0..4/4 -> 0..4/4"},
          {"crop -9", "do 0..0/4"}, {"append 4", "do 0..4/4 -> 0..4/4"}, {"reset", "do 0..0/4"}, {"append 5", "refuse 0..0/4"});
+    tiny_close(s);
+    s = tiny_open(KEYS("fixed", RETURNED("all") ",\"keeps\":\"length\""), RULE("overflow", "refuse"));
+    s->params.capacity = 4;
+    WALK(s, {"append 3", "do 0..3 -> 0..3"}, {"append 2", "refuse 0..3"}, {"crop -1", "do 0..2"});
     tiny_close(s);
     s = tiny_open(KEYS("fixed", ""), RULE("overflow", "unspecified"));
     s->params.capacity = 4;

@@ -435,6 +435,11 @@ Test(protocol, hello) {
         {"\"protocol\": 1", "\"protocol\": 1, \"unavailable\": {\"c\": \"\"}", "unavailable"},
         {"\"protocol\": 1", "\"protocol\": 1, \"unavailable\": {\"c\": 1}", "unavailable"},
         {"\"protocol\": 1", "\"protocol\": 1, \"unavailable\": {\"a\": \"no package\"}", "too"},
+        {"\"protocol\": 1", "\"protocol\": 1, \"untested\": {\"a\": [\"rows\"]}, \"assumptions\": {\"a\": []}", NULL},
+        {"\"protocol\": 1", "\"protocol\": 1, \"untested\": [\"rows\"]", "untested"},
+        {"\"protocol\": 1", "\"protocol\": 1, \"untested\": {\"a\": \"rows\"}", "untested"},
+        {"\"protocol\": 1", "\"protocol\": 1, \"assumptions\": {\"a\": [\"\"]}", "assumptions"},
+        {"\"protocol\": 1", "\"protocol\": 1, \"assumptions\": {\"a\": [1]}", "assumptions"},
     };
     for (size_t at = 0; at < sizeof table / sizeof table[0]; at++) {
         char *text = damaged_text(good, table[at].from, table[at].to);

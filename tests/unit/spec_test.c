@@ -72,6 +72,19 @@ Test(spec, values_of_two_levels) {
     cr_expect(strstr(error.text, "expected one of digits, two_levels") != NULL, "%s", error.text);
 }
 
+Test(spec, basis_of_the_source) {
+    kvc_spec spec;
+    kvc_error error;
+    cr_assert(parse(good_text, &spec, &error), "%s", error.text);
+    cr_expect_eq(spec.inferred, 0);
+    cr_assert(parse(damaged_text(good_text, "\"claim\": true,", "\"basis\": \"inferred\","), &spec, &error), "%s", error.text);
+    cr_expect_eq(spec.inferred, 1);
+    cr_assert(parse(damaged_text(good_text, "\"keeps\": \"window\"", "\"keeps\": \"length\""), &spec, &error), "%s", error.text);
+    cr_expect(spec.view[0].keeps_length && !spec.view[0].keeps_window);
+    cr_expect_not(parse(damaged_text(good_text, "\"claim\": true,", "\"basis\": \"guessed\","), &spec, &error));
+    cr_expect(strstr(error.text, "expected one of documented, inferred") != NULL, "%s", error.text);
+}
+
 Test(spec, what_may_be_left_out) {
     static const char least[] =
         "{\"schema\": \"kvconform-spec/1\", \"subject\": \"s\", \"variant\": \"v\", \"title\": \"t\", \"kind\": \"full\", \"ops\": [\"append\"],"

@@ -58,7 +58,8 @@ class Variant:
     `size`: "" or what its constructor calls its length. `keep`: whether it may keep the first tokens. `group`: 0, or
     the elements that a quantised cache, or what the cache is turned into, has one scale for. `quantises`: from the
     start. `masks`: whether models ask it for masks. `states`: it has states instead of keys and values. `slots`:
-    "" or what its constructor calls their number.
+    "" or what its constructor calls their number. `module`,
+    `arguments`: of a class that derives from another one, where it is and what it is made with.
     """
 
     name: str
@@ -70,6 +71,8 @@ class Variant:
     masks: bool = True
     states: bool = False
     slots: str = ""
+    module: str = ""
+    arguments: Callable[[Params], dict[str, Any]] | None = None
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -96,10 +99,15 @@ VARIANTS = {
 """Single caches. Those of several stand in mlx_calls, those of rows with their own lengths in mlx_batches."""
 
 
+def home_of(variant: Variant) -> Any:
+    """The module that has the class."""
+    return importlib.import_module(variant.module) if variant.module else load_caches()
+
+
 def find_variant(name: str) -> Variant:
     """The entry of the table, or RequestError."""
     variant = VARIANTS.get(name)
-    if variant is None or not hasattr(load_caches(), variant.owner):
+    if variant is None or not hasattr(home_of(variant), variant.owner):
         raise RequestError(f'the subject has no cache "{name[:63]}" at this version')
     return variant
 
@@ -125,7 +133,7 @@ def class_locations(owners: dict[str, str]) -> dict[str, dict[str, str | int]]:
 class Settings:
     """What one cache is made with, besides its class."""
 
-    arguments: dict[str, int]
+    arguments: dict[str, Any]
     step: int
     bits: int
     group: int
@@ -142,7 +150,7 @@ def settings_of(variant: Variant, params: Params, words: tuple[str, ...]) -> Set
     for word in words:
         if word not in variant.words:
             raise RequestError(f'{variant.name} has no part "{word[:40]}": it has {", ".join(variant.words)}')
-    arguments = {variant.size: params.capacity} if variant.size else {}
+    arguments: dict[str, Any] = {variant.size: params.capacity} if variant.size else {}
     if variant.keep:
         arguments["keep"] = params.keep
     if variant.slots:
@@ -150,6 +158,8 @@ def settings_of(variant: Variant, params: Params, words: tuple[str, ...]) -> Set
     bits = next((int(word[4:]) for word in words if word.startswith("bits")), 8 if variant.quantises else 4)
     if variant.quantises:
         arguments |= {"group_size": variant.group, "bits": bits}
+    if variant.arguments is not None:
+        arguments = variant.arguments(params)
     step = next((int(word[4:]) for word in words if word.startswith("step")), 0)
     mask = next((word for word in words if word in ("causal", "window")), "")
     return Settings(arguments, step, bits, variant.group, mask, "array" in words, variant.group > 0)
@@ -165,7 +175,7 @@ def chosen_words(variant: Variant, params: Params, layers: bool) -> tuple[str, .
 
 def maker(variant: Variant, settings: Settings) -> Callable[[], Cache]:
     """A function that makes a new cache."""
-    owner: Callable[..., Cache] = getattr(load_caches(), variant.owner)
+    owner: Callable[..., Cache] = getattr(home_of(variant), variant.owner)
     arguments, step = settings.arguments, settings.step
     if not step:
         return lambda: owner(**arguments)
@@ -206,11 +216,11 @@ def cut(held: Any, end: int) -> Any:
 def older_contents(cache: Cache) -> tuple[Any, Any]:
     """What versions without `keys_and_values` return after an append."""
     keys, values = cache.keys, cache.values
-    name = type(cache).__name__
-    if name == "ConcatenateKVCache":
+    names = {owner.__name__ for owner in type(cache).__mro__}
+    if "ConcatenateKVCache" in names:
         return keys, values
     end = cache.offset - getattr(cache, "start_position", 0)
-    if name == "RotatingKVCache" and end >= keys.shape[2]:
+    if "RotatingKVCache" in names and end >= keys.shape[2]:
         return keys, values
     return cut(keys, end), cut(values, end)
 

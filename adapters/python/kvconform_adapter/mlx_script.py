@@ -26,7 +26,7 @@ from kvconform_adapter.mlx_script_parts import (
     STORING,
 )
 from kvconform_adapter.request import Op, RequestError, ScriptRequest
-from kvconform_adapter.script_text import COMPARE, paragraph, why, words
+from kvconform_adapter.script_text import COMPARE, FOLDERS, paragraph, why, words
 
 
 class Writer:
@@ -81,7 +81,12 @@ class Writer:
         standard += ["os"] if "save" in self.kinds else []
         standard += ["sys"]
         standard += ["tempfile"] if "save" in self.kinds else []
-        imports = [f"from mlx_lm.models.cache import {', '.join(self.owners())}"]
+        own = {leaf.variant.owner: leaf.variant.module for leaf in self.leaves if leaf.variant.module}
+        owners = [owner for owner in self.owners() if owner not in own]
+        imports = [f"from mlx_lm.models.cache import {', '.join(owners)}"] if owners else []
+        folders = [FOLDERS[module] for module in own.values() if module in FOLDERS]
+        imports += [f"sys.path.insert(0, {json.dumps(folder)})" for folder in folders]
+        imports += [f"from {module} import {owner}" for owner, module in own.items()]
         if self.masked():
             imports.insert(0, "from mlx_lm.models.base import create_attention_mask")
         return PREAMBLE.format(

@@ -9,6 +9,9 @@ from kvconform_adapter.request import Op, ScriptRequest
 
 WIDTH = 110
 
+FOLDERS: dict[str, str] = {}
+"""What a program puts in front of its path before it imports a module: those of classes of the user's own."""
+
 
 def plain_text(text: str) -> str:
     """A text that can stand in a docstring."""

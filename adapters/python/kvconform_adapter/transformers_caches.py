@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
@@ -38,7 +39,7 @@ class Variant:
     `static`: whether it is made with a window, with a maximal length. `blocks`: "" or what its configuration calls the
     rate of its compressed blocks; `overlap`: whether those overlap and an indexer has some of its own. `stores`: False
     for a placeholder. `prefix`: whether the first tokens are kept apart and never evicted. `quantised`: "" or the
-    backend.
+    backend. `arguments`: of a class that derives from another one, what it is made with.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Variant:
     stores: bool = True
     prefix: bool = False
     quantised: str = ""
+    arguments: Callable[[Params], dict[str, Any]] | None = None
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -169,7 +171,7 @@ def class_locations(names: list[str]) -> dict[str, dict[str, str | int]]:
 def find_variant(name: str) -> Variant:
     """The entry of the table, or RequestError."""
     variant = VARIANTS.get(name)
-    if variant is None or not module_defines(variant.module, name):
+    if variant is None or not (variant.arguments is not None or module_defines(variant.module, name)):
         raise RequestError(f'the subject has no cache "{name}" at this version')
     return variant
 
@@ -219,6 +221,8 @@ def block_settings(variant: Variant, params: Params) -> dict[str, Any]:
 def constructor_arguments(variant: Variant, params: Params, owner: Any, layers: bool = False) -> dict[str, Any]:
     """What the class is made with. `layers`: as one of several."""
     arguments: dict[str, Any] = {}
+    if variant.arguments is not None:
+        return variant.arguments(params)
     if variant.quantised:
         parts = chosen_parts(variant, params, layers)
         return dict(transformers_quantised.arguments(variant.quantised, parts, params.residual))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from kvconform_adapter.request import Op, Params, RequestError, ScriptRequest
+from kvconform_adapter.request import Op, RequestError, ScriptRequest
 from kvconform_adapter.script_parts import (
     ADDRESSES,
     APART,
@@ -34,7 +34,8 @@ from kvconform_adapter.script_parts import (
     SEEN,
     WATCHED,
 )
-from kvconform_adapter.script_text import COMPARE, plain_text, why, words
+from kvconform_adapter.script_rows import Rows, distances
+from kvconform_adapter.script_text import COMPARE, FOLDERS, plain_text, why, words
 from kvconform_adapter.transformers_blocks import Compressor, make_compressors
 from kvconform_adapter.transformers_caches import (
     CONFIGURATION,
@@ -64,9 +65,6 @@ KEPT = {
     "pickle": "restore_cache",
 }
 """Ops that leave what the cache holds as it is, and the functions of the program that perform them."""
-
-EXACT = {"float32": 1 << 24, "float64": 1 << 53, "float16": 2048, "bfloat16": 256}
-"""Whole numbers up to here are exact."""
 
 AXES: dict[str, tuple[int, int | None, int | None]] = {
     "keys": (0, 2, 1),
@@ -103,58 +101,12 @@ class Part:
     compressors: list[Compressor]
 
 
-def distances(params: Params, rows: int, tokens: int, heads: int) -> tuple[int, int]:
-    """ROW and HEAD: how far apart the numbers of two rows and of two heads are; 0 where the type cannot tell them."""
-    steps = (10_000, 1000, 100, 64, 32, 16, 8)
-    for row in steps if rows > 1 else (0,):
-        for head in steps if heads > 1 else (0,):
-            most = tokens + row * (rows - 1)
-            if (
-                (rows == 1 or tokens < row)
-                and (heads == 1 or most < head)
-                and most + head * (heads - 1) <= EXACT[params.dtype]
-            ):
-                return row, head
-    return distances(params, rows, tokens, 1) if heads > 1 else (0, 0)
-
-
 def plain_name(name: str) -> str:
     """`conv_states` for `layer0.returned.conv_states.1`."""
     plain = name.rpartition("returned.")[2]
     if plain.startswith("layer"):
         plain = plain.partition(".")[2]
     return plain.partition(".")[0]
-
-
-class Rows:
-    """Where the rows of the batch came from: for each row, the row that each of its tokens was appended to.
-
-    `constant`: the same for what is set once, by the first append after the cache was made or reset; empty before.
-    """
-
-    def __init__(self, count: int) -> None:
-        self.origins: list[dict[int, int]] = [{} for _ in range(count)]
-        self.constant: list[int] = []
-        self.most = count
-
-    def follow(self, op: Op, start: int) -> None:
-        """What the op does to rows when it is done."""
-        name, argument = op
-        if name == "append" and isinstance(argument, int):
-            for row, tokens in enumerate(self.origins):
-                tokens.update(dict.fromkeys(range(start, start + argument), row))
-            self.constant = self.constant or list(range(len(self.origins)))
-        elif name == "reset":
-            self.constant = []
-        elif name in ("reorder", "select") and isinstance(argument, tuple):
-            if max(argument) >= len(self.origins):
-                raise RequestError(f'field "ops": {name} {list(argument)} does not fit {len(self.origins)} rows')
-            self.origins = [dict(self.origins[row]) for row in argument]
-            self.constant = [self.constant[row] for row in argument] if self.constant else []
-        elif name == "repeat" and isinstance(argument, int):
-            self.origins = [dict(tokens) for tokens in self.origins for _ in range(argument)]
-            self.constant = [row for row in self.constant for _ in range(argument)]
-        self.most = max(self.most, len(self.origins))
 
 
 class Writer:
@@ -319,7 +271,9 @@ class Writer:
                 modules.setdefault("transformers.cache_utils", set()).add("Cache")
         kept = {name for name, _ in self.ops}
         standard = [f"import {name}" for name, op in (("copy", "copy"), ("io", "pickle")) if op in kept]
-        imports = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(modules.items())]
+        folders = [FOLDERS[module] for module in sorted(modules) if module in FOLDERS]
+        imports = [f"sys.path.insert(0, {json.dumps(folder)})" for folder in folders]
+        imports += [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(modules.items())]
         sizes = {
             "HEADS": self.params.heads,
             "KEY_DIM": self.params.key_dim,

@@ -1,0 +1,55 @@
+"""A cache to start from: every token is kept.
+
+kvconform drives the class MyCache by the methods below and reads `keys`, `values` and `length`. Put calls of your own
+cache in their place, or name its methods in my_cache.jsonc and leave this file out. Keys and values come as arrays of
+shape [rows, heads, tokens, channels]: of plain lists here, of numpy, torch or mlx when the spec file says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Lists = Any
+"""Lists of lists of floats: [rows][heads][tokens][channels]."""
+
+
+def joined(old: Lists, new: Lists) -> Lists:
+    """The tokens of `new` behind those of `old`, in lists of their own."""
+    if not old:
+        return [[list(head) for head in row] for row in new]
+    return [[a + list(b) for a, b in zip(x, y, strict=True)] for x, y in zip(old, new, strict=True)]
+
+
+def cut(held: Lists, start: int, end: int) -> Lists:
+    """The tokens from `start` to before `end`."""
+    return [[head[start:end] for head in row] for row in held]
+
+
+class MyCache:
+    """Keeps every token."""
+
+    def __init__(self) -> None:
+        self.keys: Lists = []
+        self.values: Lists = []
+        self.length = 0
+
+    def append(self, keys: Lists, values: Lists) -> tuple[Lists, Lists]:
+        """New tokens. Returns what attention may see: all of them."""
+        self.keys, self.values = joined(self.keys, keys), joined(self.values, values)
+        self.length = len(self.keys[0][0])
+        return self.keys, self.values
+
+    def crop(self, n: int) -> None:
+        """`crop(-2)` removes the newest two tokens; all, when there are fewer."""
+        self.length = max(0, self.length + n)
+        self.keys, self.values = cut(self.keys, 0, self.length), cut(self.values, 0, self.length)
+
+    def reset(self) -> None:
+        """Empties it."""
+        self.keys, self.values, self.length = [], [], 0
+
+    def reorder(self, rows: list[int]) -> None:
+        """Row i becomes what row rows[i] was."""
+        if self.keys:
+            self.keys = joined([], [self.keys[row] for row in rows])
+            self.values = joined([], [self.values[row] for row in rows])

@@ -1,0 +1,181 @@
+"""KV caches in plain Python, each right and with faults put in; they need no package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Lists = Any
+
+
+def joined(old: Lists, new: Lists) -> Lists:
+    """Rows and heads of both, tokens one behind the other."""
+    if not old:
+        return [[list(head) for head in row] for row in new]
+    return [[a + list(b) for a, b in zip(x, y, strict=True)] for x, y in zip(old, new, strict=True)]
+
+
+class Plain:
+    """Every token."""
+
+    def __init__(self) -> None:
+        self.keys: Lists = []
+        self.values: Lists = []
+
+    @property
+    def length(self) -> int:
+        return len(self.keys[0][0]) if self.keys else 0
+
+    def append(self, keys: Lists, values: Lists) -> tuple[Lists, Lists]:
+        self.keys, self.values = joined(self.keys, keys), joined(self.values, values)
+        return self.keys, self.values
+
+    def crop(self, n: int) -> None:
+        end = max(0, self.length + n)
+        self.keys, self.values = self.cut(self.keys, end), self.cut(self.values, end)
+
+    def cut(self, held: Lists, end: int) -> Lists:
+        """The first tokens."""
+        return [[head[:end] for head in row] for row in held]
+
+    def reset(self) -> None:
+        self.keys, self.values = [], []
+
+    def reorder(self, rows: list[int]) -> None:
+        if self.keys:
+            self.keys, self.values = [self.keys[row] for row in rows], [self.values[row] for row in rows]
+
+
+class PlainIgnoresNegatives(Plain):
+    """A crop by a negative number does nothing."""
+
+    def crop(self, n: int) -> None:
+        if n > 0:
+            super().crop(-n)
+
+
+class PlainCropsOneShort(Plain):
+    """Of several tokens one stays too many."""
+
+    def crop(self, n: int) -> None:
+        super().crop(n + 1 if n < -1 else n)
+
+
+class PlainReordersInPlace(Plain):
+    """Rows are moved one after the other, over those that are still needed."""
+
+    def reorder(self, rows: list[int]) -> None:
+        for place, row in enumerate(rows):
+            if self.keys:
+                self.keys[place], self.values[place] = self.keys[row], self.values[row]
+
+
+class Window:
+    """The newest `window` tokens; an append returns those before and the new ones."""
+
+    def __init__(self, window: int) -> None:
+        self.window = window
+        self.keys: Lists = []
+        self.values: Lists = []
+        self.seen_tokens = 0
+
+    def __len__(self) -> int:
+        return len(self.keys[0][0]) if self.keys else 0
+
+    def append(self, keys: Lists, values: Lists) -> tuple[Lists, Lists]:
+        self.seen_tokens += len(keys[0][0])
+        whole = joined(self.keys, keys), joined(self.values, values)
+        self.keys, self.values = self.newest(whole[0]), self.newest(whole[1])
+        return whole
+
+    def newest(self, held: Lists) -> Lists:
+        """What stays of it."""
+        return [[head[-self.window :] for head in row] for row in held]
+
+    def rollback(self, n: int) -> bool:
+        """Drops the newest n tokens. False: it cannot, for tokens that the window needs then are gone."""
+        left = max(0, self.seen_tokens - n)
+        if n > 0 and left > 0 and len(self) - n < min(left, self.window - 1):
+            return False
+        end = max(0, len(self) - n)
+        self.keys = [[head[:end] for head in row] for row in self.keys]
+        self.values = [[head[:end] for head in row] for row in self.values]
+        self.seen_tokens = left
+        return True
+
+    def clear(self) -> None:
+        self.keys, self.values, self.seen_tokens = [], [], 0
+
+
+class WindowTooLarge(Window):
+    """By one token."""
+
+    def newest(self, held: Lists) -> Lists:
+        return [[head[-self.window - 1 :] for head in row] for row in held]
+
+
+class WindowRollsBackSilently(Window):
+    """Tokens that it needs are gone, and it says that all is well."""
+
+    def rollback(self, n: int) -> bool:
+        end = max(0, len(self) - n)
+        self.keys = [[head[:end] for head in row] for row in self.keys]
+        self.values = [[head[:end] for head in row] for row in self.values]
+        self.seen_tokens = max(0, self.seen_tokens - n)
+        return True
+
+
+class WindowClearsWithoutTheCounter(Window):
+    """The counter stays, so that a rollback is refused for no reason."""
+
+    def clear(self) -> None:
+        self.keys, self.values = [], []
+
+
+class WindowHalfRefuses(Window):
+    """It says no when the keys are cut already."""
+
+    def rollback(self, n: int) -> bool:
+        if not super().rollback(n):
+            self.keys = [[head[:-1] for head in row] for row in self.keys]
+            return False
+        return True
+
+
+class Persistent:
+    """Never changes what it holds: a clone shares all and costs nothing. One row, one head: [tokens][channels]."""
+
+    def __init__(self) -> None:
+        self.held: tuple[tuple[Lists, Lists], ...] = ()
+
+    def push(self, keys: Lists, values: Lists) -> None:
+        self.held = (*self.held, *zip([list(cell) for cell in keys], [list(cell) for cell in values], strict=True))
+
+    def pop(self, n: int) -> None:
+        self.held = self.held[: max(0, len(self.held) - n)]
+
+    def keys(self) -> Lists:
+        return [cell for cell, _ in self.held]
+
+    def values(self) -> Lists:
+        return [cell for _, cell in self.held]
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    def clone(self) -> Persistent:
+        made = type(self)()
+        made.held = self.held
+        return made
+
+
+class PersistentIsNot(Persistent):
+    """A clone shares a list that both write to."""
+
+    def __init__(self) -> None:
+        self.held: Any = []
+
+    def push(self, keys: Lists, values: Lists) -> None:
+        self.held += zip([list(cell) for cell in keys], [list(cell) for cell in values], strict=True)
+
+    def pop(self, n: int) -> None:
+        del self.held[max(0, len(self.held) - n) :]
