@@ -11,7 +11,7 @@ kvconform run python:./plain_caches.py:Window --budget 300 --jobs 1 2>/dev/null 
 for class in PlainIgnoresNegatives PlainCropsOneShort PlainReordersInPlace WindowTooLarge WindowRollsBackSilently \
   WindowClearsWithoutTheCounter WindowHalfRefuses; do
   status=0
-  kvconform run "python:plain_caches:$class" --budget 300 --jobs 1 --report "$class" >"$class.txt" 2>/dev/null || status=$?
+  kvconform run "python:plain_caches:$class" --budget 1000 --jobs 1 --report "$class" >"$class.txt" 2>/dev/null || status=$?
   echo "$class: $status:" "$(sed -n 's/^  law: *\([A-Z]*\) .*/\1/p' "$class.txt" | sort -u | tr '\n' ' ')"
   grep -q '(.*documented' "$class.txt" && fail "$class: documented, and nobody said so"
   for program in "$class"/cases/*.py; do

@@ -229,6 +229,7 @@ def of_transformers(derived: Derived) -> TransformersSubject:
 
         def load(self) -> None:
             super().load()
+            self.module = found.module.__name__  # type: ignore[misc]
             caches.VARIANTS[found.variant] = replace(
                 base, name=found.variant, module=found.module.__name__, arguments=make
             )
@@ -238,7 +239,7 @@ def of_transformers(derived: Derived) -> TransformersSubject:
             self.locations = {found.variant: place} if place is not None else {}
 
         def hello(self) -> dict[str, Any]:
-            reply = super().hello() | {"offers": ["prepare"]}
+            reply = super().hello() | {"offers": ["places", "prepare"]}
             reply["environment"]["transformers"] = self.version
             return reply | derived.brought(self.version, [])
 
@@ -260,6 +261,7 @@ def of_mlx(derived: Derived) -> MlxSubject:
 
         def load(self) -> None:
             super().load()
+            self.module = found.module.__name__  # type: ignore[misc]
             caches.VARIANTS[found.variant] = replace(
                 base, name=found.variant, owner=found.name, module=found.module.__name__, arguments=make
             )
@@ -268,7 +270,7 @@ def of_mlx(derived: Derived) -> MlxSubject:
             self.locations = {found.variant: place} if place is not None else {}
 
         def hello(self) -> dict[str, Any]:
-            reply = super().hello() | {"offers": []}
+            reply = super().hello() | {"offers": ["places"]}
             reply["environment"]["mlx-lm"] = self.version
             spec = json.loads(
                 (CONTRACTS.parent / "specs" / "mlx-lm" / f"{derived.base}.json").read_text(encoding="utf-8")

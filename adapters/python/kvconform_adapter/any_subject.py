@@ -256,6 +256,7 @@ class AnySubject(LoadedSubject[Plan, Table]):
     def load(self) -> None:
         """Put the class to its first use. What is in the way is said in the reply to the first request."""
         self.name = self.found.subject  # type: ignore[misc]
+        self.module = self.found.module.__name__  # type: ignore[misc]
         self.version = self.found.version()
         try:
             self.description = Describer(self.found, self.told).describe()
@@ -276,7 +277,7 @@ class AnySubject(LoadedSubject[Plan, Table]):
     def hello(self) -> dict[str, Any]:
         """Who the subject is, what it must do, what was taken for granted, and what is not tested."""
         description = {} if self.problem else self.description.__dict__
-        reply = super().hello() | {"offers": []}
+        reply = super().hello() | {"offers": ["places"]}
         variant = self.found.variant
         reply |= {"specs": {variant: description["spec"]}, "contract": description["contract"]}
         return reply | {
