@@ -180,8 +180,6 @@ static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectatio
     int32_t floor = kvc_model_floor(model);
     int no_layers;
 
-    for (int layer = 0; n > 0 && layer < plan->layers; layer++)
-        out->unspecified |= plan->layer[layer].rules.rule[KVC_CONTRACT_CROP_POSITIVE]->value == KVC_POSITIVE_UNSPECIFIED;
     /* What a container refuses it refuses in its own way, before any layer is asked. */
     if (plan->rules.rule[KVC_CONTRACT_CROP]->value == KVC_CROP_REFUSE)
         merge(out, KVC_MUST_REFUSE, plan->rules.rule[KVC_CONTRACT_CROP], 0);
