@@ -5,6 +5,7 @@
  * process, so that the engine keeps it.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "fuzz/fuzz.h"
 #include "harness/fuzz_target.h"

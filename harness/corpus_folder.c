@@ -49,6 +49,14 @@ static int add(kvc_corpus_files *files, const char *path, size_t size, kvc_error
     return 1;
 }
 
+/* What a process that was killed while it wrote has left. */
+static int is_half(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > 5 && strcmp(name + length - 5, ".part") == 0;
+}
+
 int kvc_corpus_folder_list(const char *folder, kvc_corpus_files *files, kvc_error *error)
 {
     DIR *open = opendir(folder);
@@ -62,7 +70,7 @@ int kvc_corpus_folder_list(const char *folder, kvc_corpus_files *files, kvc_erro
     while (good && (entry = readdir(open)) != NULL) {
         char path[PATH_SIZE];
         struct stat status;
-        if (entry->d_name[0] == '.')
+        if (entry->d_name[0] == '.' || is_half(entry->d_name))
             continue;
         good = join(folder, entry->d_name, path, error);
         if (good && stat(path, &status) == 0 && S_ISREG(status.st_mode))
@@ -116,11 +124,33 @@ int kvc_corpus_folder_write(const char *folder, const kvc_bytes *bytes, int sync
                                                                             error->text, sizeof error->text) == 0;
 }
 
+/* Whether a name begins with a digest. */
+static int has_digest(const char *name)
+{
+    return strspn(name, "0123456789abcdef") == KVC_CORPUS_NAME_SIZE - 1;
+}
+
 void kvc_corpus_file_remove(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
 
-    if (strlen(name) == KVC_CORPUS_NAME_SIZE - 1 && strspn(name, "0123456789abcdef") == KVC_CORPUS_NAME_SIZE - 1)
+    if (has_digest(name) && name[KVC_CORPUS_NAME_SIZE - 1] == '\0')
         (void)unlink(path);
+}
+
+void kvc_corpus_folder_tidy(const char *folder)
+{
+    DIR *open = opendir(folder);
+    const struct dirent *entry;
+    char path[PATH_SIZE];
+    kvc_error ignored;
+
+    while (open != NULL && (entry = readdir(open)) != NULL) {
+        if (is_half(entry->d_name) && (has_digest(entry->d_name) || strncmp(entry->d_name, "next.", 5) == 0) &&
+            join(folder, entry->d_name, path, &ignored))
+            (void)unlink(path);
+    }
+    if (open != NULL)
+        (void)closedir(open);
 }

@@ -20,7 +20,7 @@ typedef struct kvc_corpus_files {
     int room;
 } kvc_corpus_files;
 
-/* Adds the plain files in a folder, not those below it and none whose name begins with a dot. Returns 0 with *error set. */
+/* Adds the plain files in a folder, not those below it, none whose name begins with a dot and none that is half written. Returns 0 with *error set. */
 int kvc_corpus_folder_list(const char *folder, kvc_corpus_files *files, kvc_error *error);
 /* The smallest first, then by name. */
 void kvc_corpus_files_sort(kvc_corpus_files *files);
@@ -31,5 +31,7 @@ void kvc_corpus_name(const kvc_bytes *bytes, char name[KVC_CORPUS_NAME_SIZE]);
 int kvc_corpus_folder_write(const char *folder, const kvc_bytes *bytes, int synced, kvc_error *error);
 /* Removes a file if its name is such a digest. */
 void kvc_corpus_file_remove(const char *path);
+/* Removes what was left half written. */
+void kvc_corpus_folder_tidy(const char *folder);
 
 #endif

@@ -18,6 +18,7 @@ typedef struct kvc_guide_options {
     const char *folder; /* where it is kept, each variant in a folder of its own below */
     const char *const *more; /* folders to take sequences from: those of the variant below, or all in them */
     int mores;
+    const char *cases; /* a folder of cases to run too; those that cannot be any more are left out */
     int minimise; /* keep only the fewest that reach the same */
 } kvc_guide_options;
 

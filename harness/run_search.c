@@ -46,16 +46,14 @@ static void save_search(void *context, const kvc_exploration *exploration)
 }
 
 /* The corpus of the variant. NULL with *error set. */
-static kvc_guide *open_guide(const searching *self, char *cases, size_t size, const char **more, kvc_error *error)
+static kvc_guide *open_guide(const searching *self, char *cases, size_t size, kvc_error *error)
 {
     const kvc_options *options = self->running->session->options;
-    kvc_guide_options guide = {self->running->corpus, self->running->corpus_folder, more, 0, options->minimise};
+    kvc_guide_options guide = {self->running->corpus, self->running->corpus_folder, &options->corpus[1], options->corpora - 1, cases,
+                               options->minimise};
 
-    for (int at = 1; at < options->corpora; at++)
-        more[guide.mores++] = options->corpus[at];
     /* What was reported must show again. */
     (void)snprintf(cases, size, "%s/cases", options->report);
-    more[guide.mores++] = cases;
     return kvc_guide_open(&guide, self->bench, self->generator, error);
 }
 
@@ -66,14 +64,13 @@ void kvc_running_search(kvc_running *self, const kvc_bench *bench, kvc_generator
     searching search = {self, run, bench, generator};
     kvc_explore_options explore = {.sequences = options->minimise ? 0 : sequences, .milliseconds = options->milliseconds, .scripts = 1,
                                    .save = save_search, .context = &search};
-    const char *more[KVC_CORPORA_MAX + 1];
     char cases[4096];
     kvc_exploration exploration = {0};
     kvc_error error = {""};
     kvc_crew_result result;
     cJSON *entry;
 
-    explore.guide = open_guide(&search, cases, sizeof cases, more, &error);
+    explore.guide = open_guide(&search, cases, sizeof cases, &error);
     if (explore.guide == NULL) {
         kvc_running_not_run(self, run, error.text);
         return;

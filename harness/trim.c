@@ -11,6 +11,7 @@ struct kvc_trim {
     kvc_fuzz_target *target;
     kvc_params params; /* the smallest so far */
     kvc_sequence sequence;
+    int tail;    /* the shrinker never takes the last op away; here that is tried first */
     int refused; /* candidates of it that did not do */
     int tried;
     int passed; /* while the shrinker proposes: those that were passed over */
@@ -59,10 +60,17 @@ static int find_next(kvc_trim *trim)
     kvc_error ignored;
 
     trim->passed = trim->waiting = 0;
+    trim->tail &= sequence.count > 1;
     if (trim->refused >= REFUSED_MAX || trim->tried >= TRIED_MAX)
         return 0;
-    if (kvc_shrink(bench, &params, &sequence, choose, trim) == KVC_CREW_FAILED)
+    if (trim->tail) {
+        trim->next = sequence;
+        trim->next.count--;
+        trim->next_params = params;
+        trim->waiting = 1;
+    } else if (kvc_shrink(bench, &params, &sequence, choose, trim) == KVC_CREW_FAILED) {
         return -1;
+    }
     if (!trim->waiting ||
         !kvc_plan_make(bench->catalogue, bench->contract, bench->spec, bench->variant, &trim->next_params, &plan, &ignored))
         return 0;
@@ -83,6 +91,7 @@ int kvc_trim_begin(kvc_trim *trim, const uint8_t *data, size_t size)
     kvc_bytes_take(data, size, &bytes);
     trim->params = kvc_decode_params(kvc_fuzz_target_choice(trim->target), &bytes);
     trim->refused = trim->tried = 0;
+    trim->tail = 1;
     if (!kvc_plan_make(bench->catalogue, bench->contract, bench->spec, bench->variant, &trim->params, &plan, &ignored))
         return 0;
     kvc_model_start(model, &plan, NULL);
@@ -105,6 +114,8 @@ int kvc_trim_answer(kvc_trim *trim, int did)
         trim->params = trim->next_params;
         trim->sequence = trim->next;
         trim->refused = 0;
+    } else if (trim->tail) {
+        trim->tail = 0;
     } else {
         trim->refused++;
     }
