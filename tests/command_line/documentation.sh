@@ -3,7 +3,7 @@
 # In README.md and docs/*.md a block marked `sh` is run, line by line, in a folder of its own for each document. A line that
 # ends in `# exit N` must end with that status, any other with 0. Each line of a block marked `text` that follows must be
 # in what the commands printed (`...` stands for any lines). A block with a file's name behind its language is written to that file.
-# `sh network` is not run here. A block that speaks of transformers is run when KVCONFORM_PYTHON (or python3) has the version, one
+# `sh network` is not run here, `sh engines` by fuzz_engines.sh. A block that speaks of transformers is run when KVCONFORM_PYTHON (or python3) has the version, one
 # that calls a compiler or node where there is one.
 # shellcheck disable=SC2016 # back-quotes are Markdown's
 command -v python3 >/dev/null || skip 'no python3'
@@ -97,7 +97,7 @@ run_block() { # DOCUMENT NUMBER
 for document in $(documents); do
   folder=run-$(basename "$document" .md)
   mkdir "$folder" && cd "$folder" || exit 1
-  for name in tests docs reference adapters examples include; do ln -s "$KVC_TOP/$name" "$name"; done
+  for name in tests docs reference adapters examples fuzz include; do ln -s "$KVC_TOP/$name" "$name"; done
   cp ../wrapper kvconform
   part_blocks "$KVC_TOP/$document"
   count_network=$((count_network + $(find . -maxdepth 1 -name '[0-9]*.network' | wc -l)))
