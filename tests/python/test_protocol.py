@@ -150,7 +150,7 @@ def test_messages_follow_their_schemas(adapter: Adapter) -> None:
         "title": "", "expected": {"outcome": "done", "length": [1], "tensors": {"keys": [[0]]}},
     }  # fmt: skip
     static = {"variant": "StaticLayer", "params": {**PARAMS, "capacity": 4, "watch": 1}, "numbers": [[4, 5]]}
-    for message in ({"request": "hello", "protocol": 1}, RUN, {**RUN, **static}, script):
+    for message in ({"request": "hello", "protocol": 1}, RUN, {**RUN, **static}, {**RUN, "places": 1}, script):
         requests.validate({"id": 1, **message})
         reply = adapter.ask(message)
         reply.pop("raw", None)
@@ -159,4 +159,5 @@ def test_messages_follow_their_schemas(adapter: Adapter) -> None:
     replies.validate(adapter.send(b"nonsense"))
     assert not requests.is_valid({"id": 1, **RUN, "sequences": [[["append", -1]]]})
     assert not requests.is_valid({"id": 1, **RUN, "sequences": [[["reset", 1]]]})
+    assert not requests.is_valid({"id": 1, **RUN, "places": True})
     assert not replies.is_valid({"id": 1, "tensors": [], "errors": [], "results": [[[2]]], "bytes": 0})

@@ -520,6 +520,43 @@ Test(protocol, classes) {
     cJSON_Delete(json);
 }
 
+/* Places are asked for by a batch that wants them, and believed no more than anything else. */
+Test(protocol, places) {
+    static const struct {
+        const char *text;
+        const char *word; /* of the error, NULL: good */
+    } table[] = {{"{\"places\": [[1, 4294967295], []]}", NULL},
+                 {"{}", "one array for each of 2"},
+                 {"{\"places\": [[1]]}", "one array for each of 2"},
+                 {"{\"places\": [[], 3]}", "arrays of at most"},
+                 {"{\"places\": [[], [-1]]}", "places"},
+                 {"{\"places\": [[], [4294967296]]}", "places"},
+                 {"{\"places\": [[], [\"a\"]]}", "places"}};
+    scene *s = begin();
+    uint32_t told[KVC_REPLY_PLACES_MAX];
+    cJSON *json = parse_request(kvc_request_run(1, &s->batch));
+    cr_expect_null(cJSON_GetObjectItemCaseSensitive(json, "places"));
+    cJSON_Delete(json);
+    s->batch.places = 1;
+    json = parse_request(kvc_request_run(1, &s->batch));
+    expect_json(json, "places", "1");
+    cJSON_Delete(json);
+    for (size_t at = 0; at < sizeof table / sizeof table[0]; at++) {
+        kvc_reply reply = {.json = cJSON_Parse(table[at].text), .batch = &s->batch};
+        kvc_error error = {""};
+        cr_assert_not_null(reply.json);
+        cr_expect_eq(kvc_reply_check_places(&reply, &error), table[at].word == NULL, "%s: %s", table[at].text, error.text);
+        cr_expect(table[at].word == NULL || strstr(error.text, table[at].word) != NULL, "%s: %s", table[at].text, error.text);
+        if (table[at].word == NULL) {
+            cr_expect_eq(kvc_reply_places(&reply, 0, told), 2u);
+            cr_expect(told[0] == 1 && told[1] == UINT32_MAX);
+            cr_expect_eq(kvc_reply_places(&reply, 1, told), 0u);
+        }
+        cJSON_Delete(reply.json);
+    }
+    end(s);
+}
+
 Test(protocol, request_hello) {
     cJSON *json = parse_request(kvc_request_hello(0));
     expect_json(json, "id", "0");
