@@ -49,7 +49,8 @@ static void count(size_t at)
     __sanitizer_cov_trace_pc_guard(&state[at]);
 }
 #else
-__attribute__((section("__libfuzzer_extra_counters"))) static uint8_t state[STATES];
+/* Read by nobody here: without `volatile` the compiler would leave it out. */
+__attribute__((section("__libfuzzer_extra_counters"))) static volatile uint8_t state[STATES];
 
 static void count(size_t at)
 {
