@@ -120,7 +120,7 @@ int kvc_draw_op(const kvc_model *model, kvc_profile profile, const kvc_edges *ed
 {
     memset(op, 0, sizeof *op);
     op->kind = (uint8_t)kind;
-    if (kvc_op_is_of_sequences(kind)) {
+    if (kvc_op_is_of_sequences((int)kind)) {
         kvc_sequences_random_op(model, random, op);
         return 1;
     }

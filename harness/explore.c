@@ -144,6 +144,24 @@ static int is_spent(const explorer *self)
     return self->options->deaths > 0 && self->deaths + kvc_crew_deaths(self->bench->crew) > self->options->deaths;
 }
 
+/*
+ * In a search that goes on, somebody may have ended a worker: what did not end it is not to be left out from then on. In a run of a known
+ * length it is not asked.
+ */
+static kvc_crew_result happens_again(explorer *self, const kvc_finding *finding, int *again)
+{
+    kvc_failure failure;
+    kvc_crew_result result;
+    uint8_t failed = 0;
+
+    *again = 1;
+    if (self->options->guide == NULL || finding->law != KVC_ALIVE)
+        return KVC_CREW_DONE;
+    result = kvc_crew_evaluate(self->bench->crew, &finding->params, &finding->sequence, 1, &failed, &failure, self->error);
+    *again = result == KVC_CREW_DONE && failed && failure.law == KVC_ALIVE;
+    return result;
+}
+
 static kvc_crew_result work_up(explorer *self, const kvc_tally_entry *entry, int16_t *owner)
 {
     kvc_exploration *out = self->out;
@@ -152,6 +170,7 @@ static kvc_crew_result work_up(explorer *self, const kvc_tally_entry *entry, int
     kvc_crew_result result;
     kvc_error ignored;
     int cover;
+    int again;
 
     *owner = -1;
     if (!kvc_finding_name(self->bench, &finding, self->error))
@@ -185,8 +204,10 @@ static kvc_crew_result work_up(explorer *self, const kvc_tally_entry *entry, int
     }
     out->finding[out->findings] = finding;
     *owner = (int16_t)out->findings++;
-    exclude_trigger(self, &out->finding[*owner]);
-    return KVC_CREW_DONE;
+    result = happens_again(self, &finding, &again);
+    if (again)
+        exclude_trigger(self, &out->finding[*owner]);
+    return result;
 }
 
 /* An op that ends the process again and again, wherever the cache stands, is not asked for any more. */

@@ -47,9 +47,7 @@ cJSON *kvc_record_start(const kvc_session *session)
     part = cJSON_AddObjectToObject(result, "budget");
     if (options->verb == KVC_VERB_FUZZ)
         cJSON_AddStringToObject(part, "fuzz", options->endless ? "until it is stopped" : "guided by a corpus");
-    if (options->endless)
-        ;
-    else if (options->milliseconds > 0)
+    if (!options->endless && options->milliseconds > 0)
         cJSON_AddNumberToObject(part, "seconds", (double)options->milliseconds / 1000);
     if (options->run_milliseconds > 0)
         cJSON_AddNumberToObject(part, "time", (double)options->run_milliseconds / 1000);
