@@ -10,6 +10,7 @@
 #include "harness/report_folder.h"
 #include "harness/resume.h"
 #include "harness/running.h"
+#include "harness/sanitizer.h"
 #include "harness/shard.h"
 #include "harness/system.h"
 #include "harness/target.h"
@@ -307,8 +308,10 @@ static int run_target(kvc_running *self, const char *text)
     crew_options.access.process.places = options->trace;
     crew_options.corpus = self->corpus;
     crew_options.stall_ms = target->access.process.timeout_ms;
-    crew_options.memory_limit = options->memory_limit > 0 ? options->memory_limit : (uint64_t)PLUGIN_MEMORY_MB << 20;
-    crew_options.growth_limit = (uint64_t)PLUGIN_GROWTH_MB << 20;
+    crew_options.memory_limit = options->memory_limit > 0
+                                    ? options->memory_limit
+                                    : ((uint64_t)PLUGIN_MEMORY_MB << 20) * (uint64_t)kvc_sanitizer_memory_times();
+    crew_options.growth_limit = ((uint64_t)PLUGIN_GROWTH_MB << 20) * (uint64_t)kvc_sanitizer_memory_times();
     kvc_progress_name(&self->progress, text);
     crew = kvc_crew_open(&crew_options, &error);
     result = crew != NULL ? kvc_crew_hello(crew, &hello, &error) : KVC_CREW_FAILED;

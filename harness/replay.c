@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/target.h"
+#include "harness/sanitizer.h"
 
 enum { MEMORY_MB = 1024, GROWTH_MB = 16 };
 
@@ -64,8 +65,9 @@ int kvc_replayer_start(kvc_replayer *self, const char *text, kvc_error *error)
     if (prepared == KVC_TARGET_READY) {
         crew.access = self->target.access;
         crew.stall_ms = self->target.access.process.timeout_ms;
-        crew.memory_limit = options->memory_limit > 0 ? options->memory_limit : (uint64_t)MEMORY_MB << 20;
-        crew.growth_limit = (uint64_t)GROWTH_MB << 20;
+        crew.memory_limit = options->memory_limit > 0 ? options->memory_limit
+                                                      : ((uint64_t)MEMORY_MB << 20) * (uint64_t)kvc_sanitizer_memory_times();
+        crew.growth_limit = ((uint64_t)GROWTH_MB << 20) * (uint64_t)kvc_sanitizer_memory_times();
         self->crew = kvc_crew_open(&crew, error);
         if (self->crew != NULL && kvc_crew_hello(self->crew, &self->hello, error) == KVC_CREW_DONE) {
             (void)snprintf(self->text, sizeof self->text, "%s", text);

@@ -18,5 +18,10 @@ int kvc_sanitizer_of(const char *path, char *runtime, size_t size);
  * cannot be done (0 with *error set).
  */
 int kvc_sanitizer_preload(const char *path, char **argv, kvc_error *error);
+/*
+ * How many times as much memory a plugin takes with the runtime that this program was started anew with: what is freed is held back, and
+ * memory is taken in larger pieces. 1 without one.
+ */
+int kvc_sanitizer_memory_times(void);
 
 #endif
