@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/target.h"
 #include "harness/sanitizer.h"
+#include "harness/target.h"
 
 enum { MEMORY_MB = 1024, GROWTH_MB = 16 };
 
