@@ -479,7 +479,7 @@ static kvc_crew_result go_on_after_death(kvc_crew *crew, member *self, const kvc
         kvc_error_set(error, "a worker ended outside of any op");
         return KVC_CREW_FAILED;
     }
-    kvc_tally_add(&self->shared->tally, &failure, &plan->params, &sequence, index, 1);
+    kvc_tally_add(&self->shared->tally, &failure, &plan->params, &sequence, index, index, 1);
     end_member(self);
     result = make_ready(crew, self, error);
     if (result != KVC_CREW_DONE)
@@ -542,7 +542,8 @@ static void collect_counts(member *self, kvc_tally *tally, kvc_coverage *coverag
         if (entry->sequence.count < 1 || entry->sequence.count > KVC_OPS_MAX || entry->failure.law >= KVC_LAWS ||
             entry->failure.op >= KVC_OP_KINDS)
             continue;
-        kvc_tally_add(tally, &entry->failure, &entry->params, &entry->sequence, entry->index, entry->failures);
+        kvc_tally_add(tally, &entry->failure, &entry->params, &entry->sequence, entry->index, entry->first,
+                      entry->failures);
     }
     tally->lost += found->lost;
     add_ops(self, coverage, ops);

@@ -90,6 +90,14 @@ static int compare_entries(const void *left, const void *right)
     return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
 }
 
+/* Sequences that failed for the cause of a finding, of which `first` is the number of the first. */
+static void count_failures(kvc_finding *finding, uint64_t failures, uint64_t first)
+{
+    finding->failures += failures;
+    if (first < finding->first)
+        finding->first = first;
+}
+
 static int find_cover(const explorer *self, const kvc_finding *finding)
 {
     for (int at = 0; at < self->out->findings; at++) {
@@ -166,7 +174,7 @@ static kvc_crew_result work_up(explorer *self, const kvc_tally_entry *entry, int
 {
     kvc_exploration *out = self->out;
     kvc_finding finding = {.failure = entry->failure, .params = entry->params, .sequence = entry->sequence,
-                           .failures = entry->failures};
+                           .failures = entry->failures, .first = entry->first};
     kvc_crew_result result;
     kvc_error ignored;
     int cover;
@@ -176,7 +184,7 @@ static kvc_crew_result work_up(explorer *self, const kvc_tally_entry *entry, int
     if (!kvc_finding_name(self->bench, &finding, self->error))
         return KVC_CREW_FAILED;
     if (finding.params.call == KVC_CALL_POSITION && (cover = find_cover(self, &finding)) >= 0) {
-        out->finding[cover].failures += finding.failures;
+        count_failures(&out->finding[cover], finding.failures, finding.first);
         *owner = (int16_t)cover;
         return KVC_CREW_DONE;
     }
@@ -198,7 +206,7 @@ static kvc_crew_result work_up(explorer *self, const kvc_tally_entry *entry, int
     }
     cover = find_cover(self, &finding);
     if (cover >= 0) {
-        out->finding[cover].failures += finding.failures;
+        count_failures(&out->finding[cover], finding.failures, finding.first);
         *owner = (int16_t)cover;
         return KVC_CREW_DONE;
     }
@@ -260,7 +268,7 @@ static kvc_crew_result work_up_round(explorer *self)
         int same = find_known(self, entry);
         if (same >= 0) {
             if (self->owner[same] >= 0)
-                self->out->finding[self->owner[same]].failures += entry->failures;
+                count_failures(&self->out->finding[self->owner[same]], entry->failures, entry->first);
             continue;
         }
         if (known->count == KVC_TALLY_MAX) {
@@ -361,7 +369,7 @@ static void merge_after_proof(explorer *self, int at)
                                           out->finding[other].sequence.op,
                                           (size_t)out->finding[other].sequence.count) <= 0)
             continue;
-        out->finding[other].failures += out->finding[at].failures;
+        count_failures(&out->finding[other], out->finding[at].failures, out->finding[at].first);
         for (int entry = 0; entry < self->known->count; entry++) {
             int16_t owner = self->owner[entry];
             self->owner[entry] = (int16_t)(owner == at ? other - (other > at) : owner - (owner > at));
@@ -529,7 +537,7 @@ static void keep_unfinished(explorer *self, kvc_crew_result result)
     for (int at = 0; at < self->tally->count; at++) {
         const kvc_tally_entry *entry = &self->tally->entry[at];
         kvc_finding finding = {.failure = entry->failure, .params = entry->params, .sequence = entry->sequence,
-                               .failures = entry->failures};
+                               .failures = entry->failures, .first = entry->first};
         int known = find_known(self, entry);
         int cover = known >= 0 ? self->owner[known] : -1;
         if (known >= 0 && cover < 0)
@@ -537,7 +545,7 @@ static void keep_unfinished(explorer *self, kvc_crew_result result)
         if (cover < 0 && kvc_finding_name(self->bench, &finding, &ignored))
             cover = find_cover(self, &finding);
         if (cover >= 0)
-            out->finding[cover].failures += finding.failures;
+            count_failures(&out->finding[cover], finding.failures, finding.first);
         else if (out->findings < KVC_FINDINGS_MAX)
             out->finding[out->findings++] = finding;
         else

@@ -16,6 +16,7 @@ typedef struct kvc_finding {
     kvc_params params;
     kvc_sequence sequence; /* the minimal case; its last op fails */
     uint64_t failures;     /* sequences that failed for this cause */
+    uint64_t first;        /* number of the first of them, from 0 */
     int proved;            /* every smaller sequence was run */
     uint64_t smaller_tried;
     int shrunk;            /* made as small as it goes */

@@ -304,7 +304,7 @@ static kvc_crew_result run_seed(kvc_guide *guide, const kvc_bytes *bytes, kvc_ta
     if (result != KVC_CREW_DONE)
         return result;
     if (failed) {
-        kvc_tally_add(tally, &failure, &params, &decoded.sequence, 0, 1);
+        kvc_tally_add(tally, &failure, &params, &decoded.sequence, 0, 0, 1);
         return kvc_corpus_folder_write(guide->failing, &decoded.kept, 1, error) ? KVC_CREW_DONE : KVC_CREW_FAILED;
     }
     if (from->candidates != 1 || !is_sound(from, &from->candidate[0]) || mark(corpus, from, &from->candidate[0]) == 0 ||

@@ -311,6 +311,7 @@ cJSON *kvc_record_finding(const kvc_record_run *run, const kvc_bench *bench, con
     }
     cJSON_AddFalseToObject(json, "control");
     cJSON_AddNumberToObject(json, "failures", (double)finding->failures);
+    cJSON_AddNumberToObject(json, "first", (double)finding->first + 1);
     cJSON_AddStringToObject(json, "tensor", finding->tensor);
     cJSON_AddStringToObject(json, "op", kvc_op_name((kvc_op_kind)blamed_op(finding)));
     cJSON_AddStringToObject(json, "situation", finding->situation);

@@ -115,7 +115,7 @@ static void record(kvc_runner *runner, int sequence, const kvc_failure *failure)
         return;
     }
     kvc_tally_add(&shared->tally, failure, &shown->plan.params, &shown->sequence[sequence],
-                  shown->start + (uint64_t)sequence, 1);
+                  shown->start + (uint64_t)sequence, shown->start + (uint64_t)sequence, 1);
 }
 
 /* The most this process ever held, in units that differ between systems but are never larger than a KiB; 0: not known. */

@@ -88,7 +88,7 @@ int kvc_failures_alike(const kvc_failure *a, const kvc_params *a_params, const k
 }
 
 void kvc_tally_add(kvc_tally *tally, const kvc_failure *failure, const kvc_params *params,
-                   const kvc_sequence *sequence, uint64_t index, uint64_t failures)
+                   const kvc_sequence *sequence, uint64_t index, uint64_t first, uint64_t failures)
 {
     kvc_sequence cut = *sequence;
 
@@ -100,6 +100,8 @@ void kvc_tally_add(kvc_tally *tally, const kvc_failure *failure, const kvc_param
         if (!kvc_failures_alike(&entry->failure, &entry->params, &entry->sequence, failure, params, &cut, 1))
             continue;
         entry->failures += failures;
+        if (first < entry->first)
+            entry->first = first;
         order = kvc_ops_compare(cut.op, (size_t)cut.count, entry->sequence.op, (size_t)entry->sequence.count);
         if (order < 0 || (order == 0 && index < entry->index)) {
             entry->failure = *failure;
@@ -117,6 +119,7 @@ void kvc_tally_add(kvc_tally *tally, const kvc_failure *failure, const kvc_param
     tally->entry[tally->count].params = *params;
     tally->entry[tally->count].sequence = cut;
     tally->entry[tally->count].index = index;
+    tally->entry[tally->count].first = first;
     tally->entry[tally->count].failures = failures;
     tally->count++;
 }

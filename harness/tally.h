@@ -14,6 +14,7 @@ typedef struct kvc_tally_entry {
     kvc_params params;
     kvc_sequence sequence; /* up to and including the op that failed */
     uint64_t index;        /* number of the sequence */
+    uint64_t first;        /* number of the first sequence that failed so */
     uint64_t failures;     /* sequences that failed so */
 } kvc_tally_entry;
 
@@ -35,7 +36,8 @@ int kvc_failures_alike(const kvc_failure *a, const kvc_params *a_params, const k
 kvc_situation kvc_failure_outline(const kvc_failure *failure);
 /* Marks all situations that look in outline like this one, as the failure's outline goes. `table` is that of one kind of op. */
 void kvc_exclude_outline(uint8_t table[KVC_SITUATIONS], const kvc_failure *failure, const kvc_situation *situation);
+/* `index` is the number of `sequence`, `first` that of the first of the `failures` sequences that it stands for. */
 void kvc_tally_add(kvc_tally *tally, const kvc_failure *failure, const kvc_params *params,
-                   const kvc_sequence *sequence, uint64_t index, uint64_t failures);
+                   const kvc_sequence *sequence, uint64_t index, uint64_t first, uint64_t failures);
 
 #endif

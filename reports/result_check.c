@@ -215,7 +215,7 @@ static int check_finding(kvc_check *check, const cJSON *finding)
         kvc_check_string(check, finding, "title", KVC_REQUIRED, 1, KVC_RESULT_TEXT_MAX) < 0 ||
         kvc_check_word(check, finding, "severity", severities) < 0 || kvc_check_bool(check, finding, "flaky", KVC_OPTIONAL) < 0 ||
         kvc_check_words(check, finding, "tries", KVC_OPTIONAL) < 0 || kvc_check_bool(check, finding, "control", KVC_OPTIONAL) < 0 ||
-        kvc_check_count(check, finding, "failures", KVC_REQUIRED) < 0 ||
+        kvc_check_count(check, finding, "failures", KVC_REQUIRED) < 0 || kvc_check_count(check, finding, "first", KVC_OPTIONAL) < 0 ||
         kvc_check_string(check, finding, "tensor", KVC_REQUIRED, 0, KVC_RESULT_WORD_MAX) < 0 ||
         kvc_check_string(check, finding, "op", KVC_OPTIONAL, 0, KVC_RESULT_WORD_MAX) < 0 ||
         kvc_check_string(check, finding, "situation", KVC_REQUIRED, 0, KVC_RESULT_WORD_MAX) < 0 ||

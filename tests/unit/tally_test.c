@@ -34,20 +34,21 @@ Test(tally, the_smallest_case_stays) {
     kvc_sequence sequence = sequence_of(long_case);
     kvc_failure failure = failure_of(KVC_KEYS, 2);
     cr_assert_not_null(tally);
-    kvc_tally_add(tally, &failure, &params, &sequence, 10, 3);
+    kvc_tally_add(tally, &failure, &params, &sequence, 10, 9, 3);
     cr_assert_eq(tally->count, 1);
     cr_expect_eq(tally->entry[0].sequence.count, 3, "cut behind the op that failed");
     sequence = sequence_of(short_case);
     failure.step = 1;
-    kvc_tally_add(tally, &failure, &params, &sequence, 20, 1);
+    kvc_tally_add(tally, &failure, &params, &sequence, 20, 20, 1);
     cr_assert_eq(tally->count, 1);
     cr_expect_eq(tally->entry[0].failures, (uint64_t)4);
     cr_expect_eq(tally->entry[0].index, (uint64_t)20);
     cr_expect_eq(tally->entry[0].sequence.count, 2);
     sequence = sequence_of(same_case);
     params.batch = 3;
-    kvc_tally_add(tally, &failure, &params, &sequence, 15, 1);
+    kvc_tally_add(tally, &failure, &params, &sequence, 15, 15, 1);
     cr_expect_eq(tally->entry[0].index, (uint64_t)15, "of equal cases the first");
+    cr_expect_eq(tally->entry[0].first, (uint64_t)9, "whatever case it shows");
     cr_expect_eq(tally->entry[0].params.batch, 3);
     free(tally);
 }
@@ -144,7 +145,7 @@ Test(tally, merging) {
     cr_assert(meetings != NULL && first != NULL && merged != NULL && worker != NULL);
     for (int at = 0; at < COUNT; at++) {
         meetings[at] = random_meeting(&random);
-        kvc_tally_add(first, &meetings[at].failure, &meetings[at].params, &meetings[at].sequence, meetings[at].index, 1);
+        kvc_tally_add(first, &meetings[at].failure, &meetings[at].params, &meetings[at].sequence, meetings[at].index, meetings[at].index, 1);
     }
     cr_expect_gt(first->count, 50);
     qsort(first->entry, (size_t)first->count, sizeof first->entry[0], compare_entries);
@@ -160,12 +161,12 @@ Test(tally, merging) {
         }
         for (int at = 0; at < COUNT; at++) {
             kvc_tally_add(&worker[kvc_random_below(&random, WORKERS)], &meetings[at].failure, &meetings[at].params,
-                          &meetings[at].sequence, meetings[at].index, 1);
+                          &meetings[at].sequence, meetings[at].index, meetings[at].index, 1);
         }
         for (int at = 0; at < WORKERS; at++) {
             for (int entry = 0; entry < worker[at].count; entry++) {
                 const kvc_tally_entry *from = &worker[at].entry[entry];
-                kvc_tally_add(merged, &from->failure, &from->params, &from->sequence, from->index, from->failures);
+                kvc_tally_add(merged, &from->failure, &from->params, &from->sequence, from->index, from->first, from->failures);
             }
         }
         cr_assert_eq(merged->count, first->count);
@@ -174,6 +175,7 @@ Test(tally, merging) {
             const kvc_tally_entry *a = &merged->entry[at];
             const kvc_tally_entry *b = &first->entry[at];
             cr_assert_eq(a->index, b->index);
+            cr_assert_eq(a->first, b->first);
             cr_assert_eq(a->failures, b->failures);
             cr_assert_eq(memcmp(&a->params, &b->params, sizeof a->params), 0);
             cr_assert_eq(kvc_ops_compare(a->sequence.op, (size_t)a->sequence.count, b->sequence.op, (size_t)b->sequence.count), 0);
@@ -196,7 +198,7 @@ Test(tally, full) {
     for (int at = 0; at < KVC_TALLY_MAX + 5; at++) {
         kvc_failure failure = failure_of(KVC_KEYS, 1);
         failure.slot = (int16_t)at;
-        kvc_tally_add(tally, &failure, &params, &sequence, (uint64_t)at, 1);
+        kvc_tally_add(tally, &failure, &params, &sequence, (uint64_t)at, (uint64_t)at, 1);
     }
     cr_expect_eq(tally->count, KVC_TALLY_MAX);
     cr_expect_eq(tally->lost, 5, "what finds no room is counted");
