@@ -460,6 +460,8 @@ static kvc_crew_result run_rounds(explorer *self)
         uint64_t end = kvc_generator_round_end(self->generator, index);
         uint64_t deaths = self->deaths;
         uint64_t near = index;
+        int late;
+        int put_off;
         for (int at = 0; at < blocks && near < end; at++)
             near = kvc_generator_block_end(self->generator, near);
         if (blocks > 0 && near < end)
@@ -472,13 +474,17 @@ static kvc_crew_result run_rounds(explorer *self)
             self->begun = kvc_crew_begun(self->bench->crew);
         for (int at = 0; at < self->tally->count; at++)
             self->deaths += self->tally->entry[at].failure.law == KVC_ALIVE ? self->tally->entry[at].failures : 0;
+        late = self->options->milliseconds > 0 && kvc_now_ms() - start >= self->options->milliseconds;
         if (result == KVC_CREW_DONE) {
             if (guide != NULL && !kvc_guide_round(guide, &self->exclusions, &out->coverage, end, out->ops, self->error))
                 result = KVC_CREW_FAILED;
             index = end;
             out->sequences = index - base;
         }
-        if (result == KVC_CREW_DONE) {
+        /* What the opening's long sequences showed is not made smaller before all short ones have shown what they can. */
+        put_off = guide == NULL && !late && self->deaths == deaths && index - first < self->options->sequences &&
+                  index < kvc_generator_settled(self->generator);
+        if (result == KVC_CREW_DONE && !put_off) {
             result = work_up_round(self);
             exclude_deadly(self);
         }
@@ -493,10 +499,10 @@ static kvc_crew_result run_rounds(explorer *self)
             out->deaths = self->deaths + kvc_crew_deaths(self->bench->crew);
             break;
         }
-        if (result == KVC_CREW_DONE && self->options->until != NULL &&
+        if (result == KVC_CREW_DONE && !put_off && self->options->until != NULL &&
             kvc_until_is_over(self->options->until, &out->coverage, &self->exclusions, out->sequences))
             break;
-        if (self->options->milliseconds > 0 && kvc_now_ms() - start >= self->options->milliseconds)
+        if (late)
             break;
     }
     return result;

@@ -14,6 +14,8 @@
 enum { TRIES = 6, SMALL_LENGTH = 3 };
 /* So many sequences of a stage stand between two random blocks: a small budget is shared, whatever it is. */
 enum { BETWEEN_RANDOM = 3 * KVC_BLOCK };
+/* The opening: long sequences of all ops, each with parameters of its own and watched. */
+enum { OPENING = 128, OPENING_BLOCK = 1, OPENING_OPS_MIN = 12, OPENING_OPS_MAX = 20 };
 
 /* All sequences of one length, for one choice of parts and layers, and the random blocks between them. */
 typedef struct stage {
@@ -34,6 +36,7 @@ struct kvc_generator {
     kvc_draws draws;
     kvc_choice choice;
     kvc_alphabet alphabet; /* of the first combination */
+    uint64_t opening; /* sequences before the first stage */
     int stages;
     stage stage[KVC_STAGES_MAX];
     uint64_t tail; /* first sequence behind all stages */
@@ -72,6 +75,9 @@ static int add_stages(kvc_generator *generator, kvc_error *error)
     if (!make_plan(generator, &base, error))
         return 0;
     kvc_alphabet_make(plan, &generator->alphabet);
+    /* Of several sequences most long ones mean little; what only does as assisted decoding does has no ops to mix. */
+    if (generator->draws.like == KVC_HOSTILE && generator->draws.exhaustive > 0 && !kvc_plan_has_sequences(plan))
+        generator->tail = generator->opening = OPENING;
     for (int length = 1; length <= generator->draws.exhaustive; length++) {
         for (int at = 0; at < generator->choice.combinations; at++) {
             stage *next = &generator->stage[generator->stages];
@@ -163,6 +169,15 @@ const kvc_choice *kvc_generator_choice(const kvc_generator *generator)
     return &generator->choice;
 }
 
+uint64_t kvc_generator_settled(const kvc_generator *generator)
+{
+    uint64_t end = 0;
+
+    for (int at = 0; generator->opening > 0 && at < generator->stages && generator->stage[at].length < SMALL_LENGTH; at++)
+        end = generator->stage[at].start + generator->stage[at].size;
+    return end;
+}
+
 uint64_t kvc_generator_tail(const kvc_generator *generator)
 {
     return generator->tail;
@@ -213,10 +228,10 @@ int kvc_generator_alphabet(const kvc_generator *generator, char text[KVC_LETTERS
     return generator->alphabet.count;
 }
 
-/* Where a sequence stands: in a stage or between two pieces of it, or behind all (NULL). */
+/* Where a sequence stands: in a stage or between two pieces of it, or in the opening or behind all (NULL). */
 static const stage *find_stage(const kvc_generator *generator, uint64_t index)
 {
-    for (int at = 0; at < generator->stages; at++) {
+    for (int at = 0; at < generator->stages && index >= generator->opening; at++) {
         if (index < generator->stage[at].start + generator->stage[at].size)
             return &generator->stage[at];
     }
@@ -238,6 +253,8 @@ uint64_t kvc_generator_round_end(const kvc_generator *generator, uint64_t index)
 {
     const stage *found = find_stage(generator, index);
 
+    if (index < generator->opening)
+        return generator->opening;
     if (found == NULL)
         return generator->tail + ((index - generator->tail) / KVC_ROUND + 1) * KVC_ROUND;
     /* All stages of one length make a round. */
@@ -254,15 +271,29 @@ static uint64_t block_start(const kvc_generator *generator, uint64_t index)
     const stage *found = find_stage(generator, index);
     uint64_t base = found != NULL ? found->start : generator->tail;
 
+    if (index < generator->opening)
+        return index / OPENING_BLOCK * OPENING_BLOCK;
     return base + (index - base) / KVC_BLOCK * KVC_BLOCK;
 }
 
 uint64_t kvc_generator_block_end(const kvc_generator *generator, uint64_t index)
 {
     const stage *found = find_stage(generator, index);
-    uint64_t end = block_start(generator, index) + KVC_BLOCK;
+    uint64_t end = block_start(generator, index) + (index < generator->opening ? OPENING_BLOCK : KVC_BLOCK);
 
     return found != NULL && end > found->start + found->size ? found->start + found->size : end;
+}
+
+/* What random numbers are drawn for: those of the opening come behind all others. */
+static uint64_t stream_of(const kvc_generator *generator, uint64_t index)
+{
+    return index - generator->opening;
+}
+
+/* Whether a block is made of what is kept; the opening never is. */
+static int is_guided(const kvc_generator *generator, uint64_t block)
+{
+    return block >= generator->opening && kvc_guided_takes(&generator->guided, block);
 }
 
 const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc_error *error)
@@ -278,14 +309,17 @@ const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc
         params = kvc_choice_base(&generator->choice, found->combination);
         params.watch = found->length <= SMALL_LENGTH;
     } else {
-        kvc_random random = kvc_random_for(generator->seed, generator->variant, block ^ 0x5bd1e995u);
-        if (kvc_guided_takes(&generator->guided, block)) {
+        kvc_random random = kvc_random_for(generator->seed, generator->variant, stream_of(generator, block) ^ 0x5bd1e995u);
+        if (is_guided(generator, block)) {
             params = kvc_guided_begin(&generator->guided, &generator->choice, &random);
         } else {
+            uint64_t turn = stream_of(generator, block) / KVC_BLOCK / 4;
             params = kvc_choice_random(&generator->choice, &random);
             /* Among short sequences every fourth block is random; with another seed the turns begin elsewhere. */
-            params.call = kvc_choice_call(&generator->choice, block / KVC_BLOCK / 4 + generator->seed % 64);
+            params.call = kvc_choice_call(&generator->choice, (index < generator->opening ? index : turn) + generator->seed % 64);
         }
+        if (index < generator->opening)
+            params.watch = 1;
         /* A window of one token is legal, but no model decodes with it. */
         if (generator->draws.like == KVC_ASSISTED && params.window == 1)
             params.window = 2;
@@ -326,8 +360,8 @@ static int make_exhaustive(kvc_generator *generator, const stage *found, uint64_
 }
 
 
-/* `sum` is that of the weights of `kinds`. */
-static int random_op(const kvc_generator *generator, unsigned kinds, uint32_t sum, kvc_random *random, kvc_op *op)
+/* One of `kinds`, by their weights, of which `sum` is the sum. */
+static int weighted_kind(const kvc_generator *generator, unsigned kinds, uint32_t sum, kvc_random *random)
 {
     uint32_t pick = kvc_random_below(random, sum);
     int kind = 0;
@@ -335,24 +369,37 @@ static int random_op(const kvc_generator *generator, unsigned kinds, uint32_t su
     for (;; kind++) {
         uint32_t weight = (kinds & (1u << kind)) != 0 ? generator->draws.weight[kind] : 0u;
         if (pick < weight)
-            break;
+            return kind;
         pick -= weight;
     }
-    return kvc_draw_op(&generator->model, generator->draws.like, &generator->draws.edges, (kvc_op_kind)kind, random, op);
+}
+
+/* One of `kinds`, all alike: what can only be done first is seldom met otherwise. */
+static int any_kind(unsigned kinds, kvc_random *random)
+{
+    int kind;
+
+    do
+        kind = (int)kvc_random_below(random, KVC_OP_KINDS);
+    while ((kinds & 1u << kind) == 0);
+    return kind;
 }
 
 static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclusions *exclusions, kvc_sequence *out,
                        kvc_coverage *coverage)
 {
-    kvc_random random = kvc_random_for(generator->seed, generator->variant, index);
+    kvc_random random = kvc_random_for(generator->seed, generator->variant, stream_of(generator, index));
+    int is_opening = index < generator->opening;
     int sequences = kvc_plan_has_sequences(&generator->plan);
     unsigned kinds = 1u << (sequences ? KVC_DECODE : KVC_APPEND);
     uint32_t sum = 0;
     const kvc_draws *draws = &generator->draws;
     int length = draws->least + (int)kvc_random_below(&random, (uint32_t)(draws->most - draws->least + 1));
-    int careful = index % 4 != 0;
+    int careful = stream_of(generator, index) % 4 != 0;
 
-    if (draws->long_in > 0 && kvc_random_one_in(&random, (uint32_t)draws->long_in))
+    if (is_opening)
+        length = kvc_random_between(&random, OPENING_OPS_MIN, OPENING_OPS_MAX);
+    else if (draws->long_in > 0 && kvc_random_one_in(&random, (uint32_t)draws->long_in))
         length += (int)kvc_random_below(&random, (uint32_t)(draws->long_most + 1 - length));
     /* Swarm: a random subset of the ops. */
     for (int kind = 1; kind < KVC_OP_KINDS; kind++) {
@@ -361,7 +408,7 @@ static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclu
         if (kind > KVC_PICKLE && !kvc_plan_has_op(&generator->plan, (kvc_op_kind)kind))
             continue;
         off = kvc_chance_draw(draws->off[kind], &random);
-        if (kvc_plan_has_op(&generator->plan, (kvc_op_kind)kind) && !off)
+        if (kvc_plan_has_op(&generator->plan, (kvc_op_kind)kind) && (is_opening ? draws->weight[kind] > 0 : !off))
             kinds |= 1u << kind;
     }
     /* Nothing can be restored that was not saved. */
@@ -375,10 +422,13 @@ static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclu
     for (int at = 0; at < length; at++) {
         for (int attempt = 0; attempt < TRIES; attempt++) {
             kvc_op op;
-            int taken = (sequences && kvc_sequences_follow(&generator->model, out->count > 0 ? &out->op[out->count - 1] : NULL, kinds, &random, &op)) ||
-                                random_op(generator, kinds, sum, &random, &op)
-                            ? take(generator, &op, exclusions, careful, out, coverage)
-                            : 0;
+            int good = sequences && kvc_sequences_follow(&generator->model, out->count > 0 ? &out->op[out->count - 1] : NULL, kinds, &random, &op);
+            int taken;
+            if (!good)
+                good = kvc_draw_op(&generator->model, generator->draws.like, &generator->draws.edges,
+                                   (kvc_op_kind)(is_opening && at == 0 ? any_kind(kinds, &random) : weighted_kind(generator, kinds, sum, &random)), &random,
+                                   &op);
+            taken = good ? take(generator, &op, exclusions, careful, out, coverage) : 0;
             if (taken < 0)
                 return 0;
             if (taken > 0)
@@ -450,7 +500,7 @@ int kvc_generator_sequence(kvc_generator *generator, uint64_t index, const kvc_e
         good = make_exhaustive(generator, found, number, exclusions, out, coverage);
     else if (generator->draws.like == KVC_ASSISTED)
         good = make_assisted(generator, index, exclusions, out, coverage);
-    else if (kvc_guided_takes(&generator->guided, block_start(generator, index)))
+    else if (is_guided(generator, block_start(generator, index)))
         good = make_guided(generator, index, exclusions, out, coverage);
     else
         good = make_random(generator, index, exclusions, out, coverage);

@@ -1,6 +1,6 @@
 /*
- * The generator: sequence number i of a variant. All short ones come in order of size; among those of three ops and more every
- * fourth block is a random one, and what follows them is random.
+ * The generator: sequence number i of a variant. It opens with some long random ones; then all short ones come in order of size;
+ * among those of three ops and more every fourth block is a random one, and what follows them is random.
  *
  * It works with the reference model alone and never asks a subject. Sequence i is the same for the same seed, whatever the
  * number of workers. Sequences come in blocks that share their parameters.
@@ -73,6 +73,8 @@ const struct kvc_choice *kvc_generator_choice(const kvc_generator *generator);
 
 /* How many of the first `count` sequences are of the exhaustive stage (none in the assisted profile). */
 uint64_t kvc_generator_exhaustive(const kvc_generator *generator, uint64_t count);
+/* First sequence of which what the opening found is worked up: till then short sequences may show the same (0: there is no opening). */
+uint64_t kvc_generator_settled(const kvc_generator *generator);
 /* First sequence behind the exhaustive stage: all from there on are random (0 in the assisted profile). */
 uint64_t kvc_generator_tail(const kvc_generator *generator);
 /* Longest length of which all sequences are among the first `count`. */

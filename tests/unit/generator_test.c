@@ -303,7 +303,8 @@ Test(generator, exhaustive) {
         char **texts = calloc((size_t)all, sizeof *texts);
         uint64_t distinct = 0;
         cr_assert_not_null(texts);
-        kvc_alphabet_make(kvc_generator_plan(s.generator, 0, &error), &alphabet);
+        uint64_t opening = kvc_generator_round_end(s.generator, 0);
+        kvc_alphabet_make(kvc_generator_plan(s.generator, opening, &error), &alphabet);
         cr_expect_eq(kvc_generator_alphabet(s.generator, words), alphabet.count);
         cr_expect_leq(alphabet.count, KVC_ALPHABET_MAX);
         cr_expect_geq(alphabet.count, 6);
@@ -320,8 +321,9 @@ Test(generator, exhaustive) {
         }
         cr_assert_eq(own, all);
         /* Complete up to a length at the end of its stage, and not before. */
-        uint64_t border = 0;
+        uint64_t border = opening;
         uint64_t counted = 0;
+        cr_expect_eq(kvc_generator_exhaustive(s.generator, border), (uint64_t)0, "it opens with random ones");
         cr_expect_eq(kvc_generator_complete_size(s.generator, 0), 0);
         for (int length = 1; length <= KVC_EXHAUSTIVE_MAX; length++) {
             uint64_t letters = (uint64_t)(length < KVC_EXHAUSTIVE_MAX ? alphabet.count : alphabet.in_long);
@@ -343,12 +345,38 @@ Test(generator, exhaustive) {
         for (uint64_t index = 0; index < all; index++) {
             distinct += strcmp(texts[index], "-") != 0 && (index == 0 || strcmp(texts[index - 1], texts[index]) != 0);
         }
-        cr_expect_eq(distinct, count_tree(kvc_generator_plan(s.generator, 0, &error), &alphabet, &empty, KVC_EXHAUSTIVE_MAX, 0),
+        cr_expect_eq(distinct, count_tree(kvc_generator_plan(s.generator, opening, &error), &alphabet, &empty, KVC_EXHAUSTIVE_MAX, 0),
                      "%s: %llu different sequences", variants[variant], (unsigned long long)distinct);
         for (uint64_t index = 0; index < all; index++) {
             free(texts[index]);
         }
         free(texts);
+        end(&s);
+    }
+}
+
+/* The opening: long sequences of every op that there is, each with parameters of its own, among them those that a run seldom has. */
+Test(generator, opens_with_long_sequences) {
+    static const char *const variants[] = {"full", "window", "ragged", "running"};
+    for (size_t variant = 0; variant < sizeof variants / sizeof variants[0]; variant++) {
+        scene s;
+        kvc_error error = {""};
+        begin(&s, variants[variant], 1, KVC_HOSTILE);
+        uint64_t opening = kvc_generator_round_end(s.generator, 0);
+        unsigned met = 0;
+        uint64_t ops = 0;
+        cr_assert(opening >= 64 && opening <= 512);
+        for (uint64_t index = 0; index < opening; index++) {
+            kvc_sequence sequence;
+            cr_assert_eq(kvc_generator_block_end(s.generator, index), index + 1);
+            cr_assert(kvc_generator_sequence(s.generator, index, NULL, &sequence, NULL, &error));
+            cr_assert(kvc_generator_plan(s.generator, index, &error)->params.watch);
+            ops += (uint64_t)sequence.count;
+            for (int at = 0; at < sequence.count; at++)
+                met |= 1u << sequence.op[at].kind;
+        }
+        cr_expect_gt(ops, 10 * opening, "%s", variants[variant]);
+        cr_expect_eq(met, kvc_generator_plan(s.generator, 0, &error)->ops, "%s: %#x", variants[variant], met);
         end(&s);
     }
 }
@@ -359,11 +387,14 @@ Test(generator, a_small_budget_is_shared) {
     for (size_t variant = 0; variant < sizeof variants / sizeof variants[0]; variant++) {
         scene s;
         begin(&s, variants[variant], 1, KVC_HOSTILE);
-        uint64_t short_ones = kvc_generator_round_end(s.generator, kvc_generator_round_end(s.generator, 0));
+        uint64_t opening = kvc_generator_round_end(s.generator, 0);
+        uint64_t short_ones = kvc_generator_round_end(s.generator, kvc_generator_round_end(s.generator, opening));
         cr_expect_eq(kvc_generator_complete_size(s.generator, short_ones), 2);
-        cr_expect_eq(kvc_generator_exhaustive(s.generator, short_ones), short_ones);
-        for (uint64_t budget = short_ones + 512; budget < kvc_generator_tail(s.generator); budget += 97) {
-            uint64_t own = kvc_generator_exhaustive(s.generator, budget) - short_ones;
+        cr_expect_eq(kvc_generator_settled(s.generator), short_ones);
+        cr_expect_eq(kvc_generator_exhaustive(s.generator, short_ones), short_ones - opening);
+        short_ones -= opening;
+        for (uint64_t budget = short_ones + 512; opening + budget < kvc_generator_tail(s.generator); budget += 97) {
+            uint64_t own = kvc_generator_exhaustive(s.generator, opening + budget) - short_ones;
             uint64_t rest = budget - short_ones - own;
             /* A stage ends with own ones, up to three blocks of them. */
             cr_assert(rest >= KVC_BLOCK && own <= 4 * rest + (uint64_t)(6 * KVC_BLOCK), "%s, budget %llu: %llu random",
