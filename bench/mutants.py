@@ -1,8 +1,8 @@
 """Small changes of a Python module, one at a time, as somebody might make them by mistake.
 
-Each is made in the text, so that a mutant differs from the module in one place and all lines keep their numbers. mutmut and
-cosmic-ray know neither `.clone()` nor dimensions nor which class a change concerns, and run a test suite of the module; what
-is needed here is a list of changed texts.
+Each is made in the text, so that a mutant differs from the module in one place and all lines keep their numbers.
+mutmut and cosmic-ray know neither `.clone()` nor dimensions nor which class a change concerns, and run a test suite
+of the module; what is needed here is a list of changed texts.
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ def is_exact(node: ast.expr) -> bool:
 
 def negated(node: ast.expr) -> ast.expr:
     """`not node`."""
-    return node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) else ast.UnaryOp(ast.Not(), node)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return node.operand
+    return ast.UnaryOp(ast.Not(), node)
 
 
 def changed_expressions(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
@@ -143,10 +145,18 @@ def changed_expressions(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
         yield "tensor", ast.Attribute(node.value, other_name, node.ctx)
 
 
+def called(function: ast.expr) -> str:
+    """The name of what is called, empty where it has none."""
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
 def changed_calls(node: ast.Call) -> Iterator[tuple[str, ast.expr]]:
     """Arguments in another order, a call that is left out, or another function."""
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
-    if len(node.args) >= 2 and name not in ASKING and not any(isinstance(argument, ast.Starred) for argument in node.args[:2]):
+    name = called(node.func)
+    starred = any(isinstance(argument, ast.Starred) for argument in node.args[:2])
+    if len(node.args) >= 2 and name not in ASKING and not starred:
         swapped = copy.copy(node)
         swapped.args = [node.args[1], node.args[0], *node.args[2:]]
         yield "argument", swapped
@@ -258,11 +268,12 @@ class Method:
                 yield from self.statements(getattr(statement, part), bound)
             for handler in getattr(statement, "handlers", []):
                 yield from self.statements(handler.body, bound)
-            bound |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+            names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+            bound |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
 
 
 def walk_expressions(root: ast.AST) -> Iterator[ast.expr]:
-    """Expressions in the order of the text; of `-1` the 1 is not one of its own, and no part of a text that is put together."""
+    """Expressions in the order of the text; of `-1` the 1 is none of its own, nor are the parts of an f-string."""
     if isinstance(root, ast.JoinedStr):
         return
     if isinstance(root, ast.expr):

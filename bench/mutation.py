@@ -2,11 +2,12 @@
 
     python3 bench/mutation.py --python PYTHON --work DIR
 
-PYTHON is an interpreter that has transformers. Each mutant (mutants.py) is written into a copy of the package whose other files are
-links, and the gate is run on the variants of the class that it changes, against a baseline that the unchanged copy passes: first the
-nearest variants with few sequences, then all of them with more, until it fails. A mutant that it never fails on has survived; why
-that is right, or what is missing, stands in survivors.json. DIR keeps baselines and outcomes, so that a run that was stopped goes on;
-the copy lies in a temporary folder. Adapters are forked from one that has torch imported (warm_server.py).
+PYTHON is an interpreter that has transformers. Each mutant (mutants.py) is written into a copy of the package whose
+other files are links, and the gate is run on the variants of the class that it changes, against a baseline that the
+unchanged copy passes: first the nearest variants with few sequences, then all of them with more, until it fails. A
+mutant that it never fails on has survived; why that is right, or what is missing, stands in survivors.json. DIR
+keeps baselines and outcomes, so that a run that was stopped goes on; the copy lies in a temporary folder. Adapters
+are forked from one that has torch imported (warm_server.py).
 
 Writes DIR/mutation.json, and with --table FILE the tables of docs/mutation.md. One core is used.
 """
@@ -38,10 +39,11 @@ from mutants import Mutant
 TREE = Path(__file__).resolve().parents[1]
 SURVIVORS = Path(__file__).resolve().with_name("survivors.json")
 MODULE = "cache_utils.py"
-CORE = re.compile(r"crop|update\w*|reset|reorder_cache|batch_select_indices|batch_repeat_interleave|_apply_pending_reorder")
+CORE = re.compile(r"crop|update\w*|reset|reorder_cache|batch_(select_indices|repeat_interleave)|_apply_pending_reorder")
 """Methods of which every mutant that changes behaviour must be killed."""
 STEPS = ((1, 300), (4, 1000))
 """How many variants, and sequences for each: most mutants need no more than the first."""
+VERDICTS = ("equivalent", "not observable", "open")
 CONTAINERS = ("Cache", "DynamicCache", "StaticCache", "QuantizedCache", "EncoderDecoderCache")
 ANSWER_SECONDS = 20
 ATTEMPTS = 4
@@ -90,7 +92,8 @@ class Gate:
 
     def __init__(self, program: str, python: str, folder: Path, work: Path) -> None:
         self.program, self.python, self.folder, self.work = program, python, folder, work
-        self.environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1"}
+        self.environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"}
+        self.environment["PYTHONDONTWRITEBYTECODE"] = "1"
         self.environment.setdefault("KVCONFORM_DATA", str(TREE))
         self.socket = folder / "adapters"
         self.passed: set[tuple[str, int]] = set()
@@ -102,8 +105,9 @@ class Gate:
         adapters = Path(self.environment["KVCONFORM_DATA"]) / "adapters" / "python"
         command = [self.python, str(here / "warm_server.py"), str(self.socket), str(adapters)]
         # In a group of its own: Ctrl-C is for this program, which ends it by closing its input.
+        pipe = subprocess.PIPE
         with subprocess.Popen(
-            command, env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+            command, env=self.environment, stdin=pipe, stdout=pipe, text=True, start_new_session=True
         ) as server:
             assert server.stdin is not None
             assert server.stdout is not None
@@ -142,7 +146,8 @@ class Gate:
                 if status == 0:
                     self.passed.add((variant, budget))
                     return True
-            status, said = self.call(["baseline", "update", "--add", "--reason", "there without a change"], variant, budget)
+            words = ["baseline", "update", "--add", "--reason", "there without a change"]
+            status, said = self.call(words, variant, budget)
             if status == 3:
                 return False
             if status == 0 and not self.baseline(variant).exists():
@@ -176,7 +181,7 @@ class Mutation:
                     self.done[entry["identifier"]] = Outcome(**entry)
 
     def concerned(self, place: str) -> list[str]:
-        """Variants that use a class, nearest first. A layer shows what it does by itself; containers are run for their own code."""
+        """Variants that use a class, nearest first. Containers are run for their own code."""
         found: list[str] = []
         for name in mutants.heirs(self.package.text, place):
             found += [variant for variant in self.variants if variant == name]
@@ -225,16 +230,17 @@ class Mutation:
                 self.done[mutant.identifier] = outcome
                 log.write(json.dumps({"module": self.digest, **dataclasses.asdict(outcome)}) + "\n")
                 log.flush()
-                print(f"{at + 1}/{len(chosen)} {outcome.outcome} {outcome.identifier} line {outcome.line}: {outcome.change}"
-                      f" ({outcome.told}; {outcome.seconds:.1f} s)", flush=True)
+                where = f"{at + 1}/{len(chosen)} {outcome.outcome} {outcome.identifier} line {outcome.line}"
+                print(f"{where}: {outcome.change} ({outcome.told}; {outcome.seconds:.1f} s)", flush=True)
 
 
 def reasons() -> dict[str, dict[str, str]]:
     """Why mutants survive, by patterns of their names."""
     read: dict[str, dict[str, str]] = json.loads(SURVIVORS.read_text(encoding="utf-8"))
     for pattern, entry in read.items():
-        if set(entry) != {"verdict", "reason"} or entry["verdict"] not in ("equivalent", "not observable", "open"):
-            raise SystemExit(f"mutation: {SURVIVORS.name}: {pattern}: expected a reason and a verdict, one of equivalent, not observable, open")
+        if set(entry) != {"verdict", "reason"} or entry["verdict"] not in VERDICTS:
+            expected = f"expected a reason and a verdict, one of {', '.join(VERDICTS)}"
+            raise SystemExit(f"mutation: {SURVIVORS.name}: {pattern}: {expected}")
     return read
 
 
@@ -277,14 +283,14 @@ def tables(found: list[Outcome], told: dict[str, Any]) -> str:
     places: dict[str, Counter[str]] = {}
     for outcome in found:
         places.setdefault(outcome.identifier.partition(".")[0], Counter())[outcome.outcome] += 1
-    for place, counts in places.items():
-        lines.append(f"| `{place}` | {counts.total()} | {counts['killed']} | {counts['no start']} | {counts['survived']} |")
-    total = Counter(told["outcomes"])
-    lines.append(f"| all | {total.total()} | {total['killed']} | {total['no start']} | {total['survived']} |")
+    for place, counts in [*places.items(), ("all", Counter(told["outcomes"]))]:
+        numbers = [counts.total(), *(counts[name] for name in ("killed", "no start", "survived"))]
+        lines.append(f"| `{place}` | " + " | ".join(map(str, numbers)) + " |")
     lines += ["", "| survivor | line | change | verdict | reason |", "|---|---:|---|---|---|"]
     for entry in told["survivors"]:
         change = entry["change"].replace("|", "\\|")
-        lines.append(f"| `{entry['identifier']}` | {entry['line']} | `{change}` | {entry['verdict']} | {entry['reason']} |")
+        why = f"{entry['verdict']} | {entry['reason']}"
+        lines.append(f"| `{entry['identifier']}` | {entry['line']} | `{change}` | {why} |")
     return "\n".join(lines) + "\n"
 
 
@@ -318,8 +324,8 @@ def main() -> int:
     """Returns 1 when a survivor has no reason."""
     arguments = parse()
     where = "import transformers; print(transformers.__path__[0]); print(transformers.__version__)"
-    asked = subprocess.run([arguments.python, "-c", where], stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n")
-    original, version = Path(asked[0]), asked[1]
+    asked = subprocess.run([arguments.python, "-c", where], stdout=subprocess.PIPE, text=True, check=True)
+    original, version = Path(asked.stdout.splitlines()[0]), asked.stdout.splitlines()[1]
     arguments.work.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as temporary:
         package = Package(original, Path(temporary))
@@ -332,9 +338,8 @@ def main() -> int:
                 print(f"{mutant.identifier} line {mutant.line}: {mutant.told()}")
             return 0
         gate = Gate(arguments.kvconform, arguments.python, Path(temporary), arguments.work.resolve())
-        listed = subprocess.run(
-            [arguments.kvconform, "list", "variants"], env=gate.environment, stdout=subprocess.PIPE, text=True, check=True
-        ).stdout
+        command = [arguments.kvconform, "list", "variants"]
+        listed = subprocess.run(command, env=gate.environment, stdout=subprocess.PIPE, text=True, check=True).stdout
         variants = [line.split()[1] for line in listed.splitlines() if line.startswith("transformers ")]
         mutation = Mutation(gate, package, variants, arguments.work / "mutants.jsonl")
         before = len(mutation.done)
@@ -348,7 +353,7 @@ def main() -> int:
     (arguments.work / "mutation.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     if arguments.table is not None:
         replace_between(arguments.table, tables(found, told))
-    print(json.dumps({name: told[name] for name in ("mutants", "outcomes", "core", "verdicts", "core_verdicts", "seconds")}))
+    print(json.dumps({name: value for name, value in told.items() if name != "survivors"}))
     return 1 if any(entry["verdict"] == "unexplained" for entry in told["survivors"]) else 0
 
 

@@ -1,4 +1,5 @@
-"""warm_client.py SOCKET: the adapter, as far as kvconform can tell; a child of warm_server.py does the work on its descriptors."""
+"""warm_client.py SOCKET: the adapter, as far as kvconform can tell; a child of warm_server.py does the work on its
+descriptors."""
 
 import socket
 import sys

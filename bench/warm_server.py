@@ -1,13 +1,14 @@
 """warm_server.py SOCKET ADAPTERS: keeps torch imported, and makes an adapter of transformers from it for whoever asks.
 
-Most of the time of a short run goes into importing torch. This process imports it once, and all that transformers' caches need but
-themselves; for each client (warm_client.py) it forks, and the child, which speaks the adapter protocol on the descriptors that
-the client sent, imports the caches as they are then. A child whose client is gone is killed. It ends when its own standard
-input does.
+Most of the time of a short run goes into importing torch. This process imports it once, and all that transformers'
+caches need but themselves; for each client (warm_client.py) it forks, and the child, which speaks the adapter
+protocol on the descriptors that the client sent, imports the caches as they are then. A child whose client is gone
+is killed. It ends when its own standard input does.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import resource
@@ -105,10 +106,9 @@ class Server:
             if connection.fileno() in self.selector.get_map():
                 self.selector.unregister(connection)
             code = os.waitstatus_to_exitcode(status)
-            try:
+            # One that did not wait is told nothing.
+            with contextlib.suppress(OSError):
                 connection.send(bytes([code if code >= 0 else 128 - code]))
-            except OSError:
-                pass  # it did not wait
             connection.close()
 
     def serve(self) -> None:

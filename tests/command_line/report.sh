@@ -85,7 +85,8 @@ try kvconform run builtin:full --budget 100 --json .
 kvconform run builtin:full+zero_empties builtin:window+reset_stops_recording builtin:full+crop_takes_oldest --budget 2000 \
   --report again --quiet || echo "exit $?"
 echo ' ' >>"$(echo again/cases/KEYS-*.json)"
-linked=$(echo again/cases/RESET-*.json)
+set -- again/cases/RESET-*.json
+linked=$1
 mv "$linked" moved.json && ln -s ../../moved.json "$linked"
 cp again/cases/ZERO-*.json again/cases/mine.json
 echo notes >again/cases/notes.txt

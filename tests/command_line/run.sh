@@ -19,8 +19,8 @@ grep -q '^✗ 1 finding in 1 of 2 variants' summary || fail 'no summary beside t
 # What sort of cache the case needs is told beside it, and at which op it goes wrong, in each report.
 kvconform run builtin:window+zero_keeps_recorded --budget 1000 --report told >summary || [ $? -eq 1 ]
 grep -qx '  with: window 2' summary || fail 'the summary does not name the window'
-grep -q '` with window 2 goes wrong at op 4\.' told/report.md || fail 'report.md does not name the window or the op'
-grep -q '^with: window 2$' told/junit.xml && grep -q '^wrong at op 4$' told/junit.xml ||
+grep -q '` with window 2 goes wrong at op 3\.' told/report.md || fail 'report.md does not name the window or the op'
+grep -q '^with: window 2$' told/junit.xml && grep -q '^wrong at op 3$' told/junit.xml ||
   fail 'junit.xml does not name the window or the op'
 grep -q '>with window 2<' told/report.html || fail 'report.html does not name the window'
 
