@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from conftest import TREE
 
 sys.path.insert(0, str(TREE / "bench"))
@@ -51,7 +52,14 @@ def changes(operator: str) -> list[str]:
 @pytest.mark.parametrize(
     ("operator", "expected"),
     [
-        ("comparison", ["n > 0 -> (n >= 0)", "self.keys is not None -> (self.keys is None)", "self.held == 3 -> (self.held != 3)"]),
+        (
+            "comparison",
+            [
+                "n > 0 -> (n >= 0)",
+                "self.keys is not None -> (self.keys is None)",
+                "self.held == 3 -> (self.held != 3)",
+            ],
+        ),
         ("condition", ["n > 0 and self.keys is not None -> (not (n > 0 and self.keys is not None))"]),
         ("and-or", ["n > 0 and self.keys is not None -> (n > 0 or self.keys is not None)"]),
         ("constant", ["0 -> (1)", "3 -> (4)", "-2 -> (-3)", "2 -> (3)"]),
