@@ -316,6 +316,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--every", type=int, default=1, help="only every Nth of them")
     parser.add_argument("--again", action="store_true", help="try survivors again")
     parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
+    parser.add_argument("--report", action="store_true", help="run nothing: say what DIR holds")
     parser.add_argument("--table", type=Path, help="Markdown page to put the tables into")
     return parser.parse_args()
 
@@ -343,10 +344,11 @@ def main() -> int:
         variants = [line.split()[1] for line in listed.splitlines() if line.startswith("transformers ")]
         mutation = Mutation(gate, package, variants, arguments.work / "mutants.jsonl")
         before = len(mutation.done)
-        with gate.warm():
-            mutation.run(chosen, arguments.again)
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        print(f"{len(mutation.done) - before} more, {used.ru_utime + used.ru_stime:.0f} s of a processor")
+        if not arguments.report:
+            with gate.warm():
+                mutation.run(chosen, arguments.again)
+            used = resource.getrusage(resource.RUSAGE_CHILDREN)
+            print(f"{len(mutation.done) - before} more, {used.ru_utime + used.ru_stime:.0f} s of a processor")
     found = [mutation.done[mutant.identifier] for mutant in chosen if mutant.identifier in mutation.done]
     told = summary(found, core)
     document = {"schema": "kvconform-mutation/1", "transformers": version, "module": mutation.digest, **told}
