@@ -35,6 +35,7 @@ int kvc_oracle_choose(kvc_oracle *self, uint64_t seed, kvc_error *error)
     int good = generator != NULL;
 
     self->selection.seed = seed;
+    kvc_profile_of(KVC_HOSTILE, &self->selection.draws);
     good = good && kvc_crew_choose(self->crew, &self->selection, generator, error) == KVC_CREW_DONE;
     if (good) {
         kvc_generator_close(self->generator);

@@ -20,6 +20,7 @@ typedef struct joined {
     kvc_finding finding; /* owns nothing */
     cJSON *json;
     double failures;
+    double first; /* which sequence met it first, over all parts */
     int64_t portion;
 } joined;
 
@@ -70,7 +71,7 @@ static int read_finding(joining *self, const cJSON *json, joined *out)
     int64_t value;
 
     memset(out, 0, sizeof *out);
-    if (!read_count(self, json, "failures", &out->failures) || !read_count(self, json, "step", &step) ||
+    if (!read_count(self, json, "failures", &out->failures) || !read_count(self, json, "first", &out->first) || !read_count(self, json, "step", &step) ||
         !kvc_ops_read(cJSON_GetObjectItemCaseSensitive(json, "case"), "case", &out->finding.sequence, self->error) ||
         !kvc_json_text(json, "finding", "id", out->finding.id, sizeof out->finding.id, self->error) ||
         !kvc_json_text_optional(cause, "finding", "wrong", out->finding.wrong, sizeof out->finding.wrong, self->error))
@@ -124,6 +125,7 @@ static void absorb(joining *self, joined *one)
     for (int at = 0; at < self->findings; at++) {
         if (self->finding[at].portion < one->portion && kvc_finding_covers(&one->finding, &self->finding[at].finding)) {
             one->failures += self->finding[at].failures;
+            one->first = one->first < self->finding[at].first ? one->first : self->finding[at].first;
             cJSON_Delete(self->finding[at].json);
         } else {
             self->finding[kept++] = self->finding[at];
@@ -150,6 +152,7 @@ static int add_finding(joining *self, const cJSON *json, int64_t portion)
             one.json = larger;
         }
         there->failures += one.failures;
+        there->first = there->first < one.first ? there->first : one.first;
         cJSON_Delete(one.json);
         return 1;
     }
@@ -301,6 +304,7 @@ static cJSON *write_entry(joining *self, int portions)
         qsort(self->finding, (size_t)self->findings, sizeof self->finding[0], compare_joined);
     for (int at = 0; at < self->findings; at++) {
         cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(self->finding[at].json, "failures"), self->finding[at].failures);
+        cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(self->finding[at].json, "first"), self->finding[at].first);
         cJSON_AddItemToArray(part, self->finding[at].json);
         self->finding[at].json = NULL;
     }
