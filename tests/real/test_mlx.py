@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from program import LONG, PROGRAM, TOP, corpus, interpreter, plain, run
 
 PYTHON = os.environ.get("KVCONFORM_MLX", "")

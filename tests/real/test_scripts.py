@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from program import LONG, NO_PYTHON, PYTHON, TOP, VERSIONS, corpus, interpreter, outcomes, plain, run
 
 pytestmark = [

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from program import HERE, LONG, NO_PYTHON, PROGRAM, PYTHON, TOP, VERSIONS, corpus, interpreter, outcomes, plain, run
 
 BUDGET = ["--budget", "10000"]

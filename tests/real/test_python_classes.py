@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from program import LONG, PROGRAM, PYTHON, TOP, plain
 
 MLX = os.environ.get("KVCONFORM_MLX", "")
