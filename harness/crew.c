@@ -33,6 +33,7 @@ typedef struct member {
     int64_t look_ms; /* when its memory was last looked at */
     kvc_deviation death; /* how it was ended by us */
     int greeted;
+    int has_exclusions; /* in its shared memory, of this choice and of this process */
 } member;
 
 struct kvc_crew {
@@ -87,6 +88,7 @@ static int start_member(kvc_crew *crew, member *self, kvc_error *error)
     self->socket = pair[0];
     self->busy = 0;
     self->greeted = 0;
+    self->has_exclusions = 0;
     self->death = KVC_AS_EXPECTED;
     return 1;
 }
@@ -424,6 +426,7 @@ kvc_crew_result kvc_crew_choose(kvc_crew *crew, const kvc_selection *selection, 
     for (int at = 0; at < crew->options.jobs; at++) {
         member *self = &crew->member[at];
         kvc_crew_result result;
+        self->has_exclusions = 0;
         /* A worker that is still starting is given the choice when it is first needed. */
         if (!self->greeted && at > 0)
             continue;
@@ -470,7 +473,8 @@ static kvc_crew_result go_on_after_death(kvc_crew *crew, member *self, const kvc
         kvc_error_set(error, "a worker ended outside of any op");
         return KVC_CREW_FAILED;
     }
-    if (!kvc_generator_sequence(crew->generator, index, exclusions, &sequence, NULL, error))
+    /* What it would have come to behind the op was planned too. */
+    if (!kvc_generator_sequence(crew->generator, index, exclusions, &sequence, &self->shared->coverage, error))
         return KVC_CREW_FAILED;
     plan = kvc_generator_plan(crew->generator, index, error);
     if (plan == NULL)
@@ -484,12 +488,6 @@ static kvc_crew_result go_on_after_death(kvc_crew *crew, member *self, const kvc
     result = make_ready(crew, self, error);
     if (result != KVC_CREW_DONE)
         return result;
-    /* The new worker counts its block anew from here; what the dead one had made ready of it was counted already. */
-    {
-        uint64_t counted = kvc_generator_block_end(crew->generator, index);
-        uint64_t ready = (counted < end ? counted : end) - (index + 1);
-        self->shared->sequences -= ready < self->shared->sequences ? ready : self->shared->sequences;
-    }
     if (index + 1 < end)
         (void)give_order(self, KVC_COMMAND_RANGE, index + 1, end);
     return KVC_CREW_DONE;
@@ -558,7 +556,10 @@ static void clear_counts(member *self, const kvc_exclusions *exclusions)
     }
     self->shared->tally.count = self->shared->tally.lost = 0;
     self->shared->feedback.candidates = self->shared->feedback.features = 0;
+    if (self->has_exclusions && self->shared->exclusions.changes == exclusions->changes)
+        return;
     self->shared->exclusions = *exclusions;
+    self->has_exclusions = 1;
 }
 
 /* A worker that is still starting takes no part, so that the first verdict need not wait for it. */

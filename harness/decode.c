@@ -128,9 +128,10 @@ int kvc_decode_ops(kvc_model *model, const kvc_bytes *bytes, const kvc_exclusion
     for (int at = 0; at < kvc_bytes_records(bytes); at++) {
         const uint8_t *record = bytes->byte + KVC_BYTES_HEADER + at * KVC_BYTES_RECORD;
         kvc_op op;
+        kvc_expectation expectation;
         int situation;
         int taken = read_record(model, record, &op)
-                        ? kvc_draw_take(model, KVC_HOSTILE, &op, exclusions, careful, &out->sequence, &situation)
+                        ? kvc_draw_take(model, KVC_HOSTILE, &op, exclusions, careful, &out->sequence, &expectation, &situation)
                         : 0;
         if (taken < 0)
             return 0;
@@ -182,11 +183,12 @@ int kvc_encode(const kvc_choice *choice, kvc_model *model, const kvc_plan *plan,
         const kvc_op *op = &sequence->op[at];
         uint8_t *record = out->byte + out->size;
         kvc_op again;
+        kvc_expectation expectation;
         int situation;
         int good = kvc_plan_has_op(plan, (kvc_op_kind)op->kind) &&
                    (write_choices(model, op, record) ||
                     (write_literal(op, record) && read_record(model, record, &again) && is_same(&again, op)));
-        if (good && kvc_draw_take(model, KVC_HOSTILE, op, NULL, 0, &taken, &situation) > 0)
+        if (good && kvc_draw_take(model, KVC_HOSTILE, op, NULL, 0, &taken, &expectation, &situation) > 0)
             out->size += KVC_BYTES_RECORD;
         else
             exact = 0;

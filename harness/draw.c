@@ -8,23 +8,22 @@
 enum { TOKENS_IN_SEQUENCE_MAX = 400 };
 
 int kvc_draw_take(kvc_model *model, kvc_profile profile, const kvc_op *op, const kvc_exclusions *exclusions, int careful,
-                  kvc_sequence *out, int *situation)
+                  kvc_sequence *out, kvc_expectation *expectation, int *situation)
 {
-    kvc_expectation expectation;
     int code;
 
     if (out->count == KVC_OPS_MAX || model->next + kvc_op_tokens(op) > TOKENS_IN_SEQUENCE_MAX)
         return 0;
-    kvc_model_expect(model, op, &expectation);
-    if (expectation.unspecified)
+    kvc_model_expect(model, op, expectation);
+    if (expectation->unspecified)
         return 0;
-    code = kvc_situation_code(&expectation.situation);
-    if (exclusions != NULL &&
+    code = kvc_situation_code(&expectation->situation);
+    if (exclusions != NULL && exclusions->changes != 0 &&
         (exclusions->always[op->kind][code] || (careful && exclusions->often[op->kind][code])))
         return 0;
-    if (profile == KVC_ASSISTED && expectation.verdict != KVC_DO)
+    if (profile == KVC_ASSISTED && expectation->verdict != KVC_DO)
         return 0;
-    if (!kvc_model_commit(model, op, &expectation, expectation.verdict == KVC_MUST_REFUSE))
+    if (!kvc_model_commit(model, op, expectation, expectation->verdict == KVC_MUST_REFUSE))
         return -1;
     *situation = code;
     out->op[out->count++] = *op;

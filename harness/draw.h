@@ -14,9 +14,9 @@ int32_t kvc_draw_append(const kvc_model *model, kvc_profile profile, const kvc_e
 int kvc_draw_op(const kvc_model *model, kvc_profile profile, const kvc_edges *edges, kvc_op_kind kind, kvc_random *random, kvc_op *op);
 /*
  * Takes the op into the sequence and into the model; `exclusions` may be NULL, `careful` heeds what is often left out. Returns 1 with
- * *situation the code of where the op stands, 0 when it must not stand here, -1 when memory is short.
+ * *expectation what is expected of it and *situation the code of where it stands, 0 when it must not stand here, -1 when memory is short.
  */
 int kvc_draw_take(kvc_model *model, kvc_profile profile, const kvc_op *op, const kvc_exclusions *exclusions, int careful,
-                  kvc_sequence *out, int *situation);
+                  kvc_sequence *out, kvc_expectation *expectation, int *situation);
 
 #endif

@@ -41,6 +41,10 @@ typedef struct kvc_driver_table {
     kvc_drive (*classes)(kvc_driver *driver, cJSON **classes, kvc_error *error); /* NULL: it never offers them */
     void (*close)(kvc_driver *driver);
     size_t (*told)(kvc_driver *driver, size_t sequence, const uint32_t **told); /* NULL: it never tells */
+    /* Of a driver that is in process, one op at a time: see kvc_driver_begin. */
+    int (*begin)(kvc_driver *driver, const kvc_plan *plan, int another, kvc_error *error);
+    const kvc_observation *(*perform)(kvc_driver *driver, const kvc_op *op, const int32_t *numbers, kvc_error *error);
+    void (*finish)(kvc_driver *driver);
 } kvc_driver_table;
 struct kvc_driver {
     const kvc_driver_table *table;
@@ -67,6 +71,27 @@ enum { KVC_BATCHES_IN_FLIGHT = 2 };
 kvc_drive kvc_driver_submit(kvc_driver *driver, const kvc_batch *batch, kvc_error *error);
 /* Shows all steps of the oldest batch. After anything but KVC_DROVE no batch is in flight any more. */
 kvc_drive kvc_driver_collect(kvc_driver *driver, kvc_step_function step, void *context, kvc_error *error);
+/*
+ * Sequences op by op, of a driver that is in process and has no batch in flight. Begins one; `another`: the cache before was of another
+ * plan. Returns 0 with *error set when there is no cache.
+ */
+static inline int kvc_driver_begin(kvc_driver *driver, const kvc_plan *plan, int another, kvc_error *error)
+{
+    return driver->table->begin(driver, plan, another, error);
+}
+/*
+ * Performs one op; `numbers` is NULL, or has those of all tokens of the sequence. What it showed is valid until the next call; NULL with
+ * *error set when it is not what a plugin may show: the sequence has ended then.
+ */
+static inline const kvc_observation *kvc_driver_perform(kvc_driver *driver, const kvc_op *op, const int32_t *numbers, kvc_error *error)
+{
+    return driver->table->perform(driver, op, numbers, error);
+}
+/* Ends the sequence. */
+static inline void kvc_driver_finish(kvc_driver *driver)
+{
+    driver->table->finish(driver);
+}
 /* A stand-alone program for a case; `request` are the fields of the message as JSON text. The caller frees *script. */
 kvc_drive kvc_driver_script(kvc_driver *driver, const char *request, char **script, kvc_error *error);
 /*

@@ -48,6 +48,7 @@ static void exclude_trigger(explorer *self, const kvc_finding *finding)
     /* On several sequences something may be put off until the next decode: what kills it then is the op that put it off. */
     int put_off = self->bench->spec->memory != 0 && finding->failure.op == KVC_DECODE && finding->failure.step > 0;
 
+    self->exclusions.changes++;
     if (finding->law == KVC_ALIVE && !put_off) {
         /* The hang was seen again and again while the case was made smaller. */
         if (finding->failure.deviation == KVC_HUNG)
@@ -226,6 +227,7 @@ static void exclude_deadly(explorer *self)
         if (finding->law != KVC_ALIVE ||
             (finding->failures < DEATHS_MAX && finding->failure.deviation != KVC_SWELLED))
             continue;
+        self->exclusions.changes++;
         for (int code = 0; code < KVC_SITUATIONS; code++) {
             kvc_situation situation;
             kvc_situation_from_code(code, &situation);

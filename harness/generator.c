@@ -42,9 +42,14 @@ struct kvc_generator {
     uint64_t tail; /* first sequence behind all stages */
     kvc_plan plan;
     uint64_t plan_block; /* first index of the block of `plan`, UINT64_MAX for none */
+    uint64_t plan_end;   /* and the first behind it */
+    const stage *plan_stage; /* whose own sequences these are, NULL: they are random */
+    uint64_t plan_number;    /* of the first one in its stage */
     kvc_alphabet block_alphabet;
     kvc_model model;
     kvc_guided guided;
+    kvc_taken_function taken; /* NULL: nobody wants to know */
+    void *context;
 };
 
 /* Sequences of three ops with the letters of storing are many: they are run for the first choice of parts and layers. */
@@ -60,9 +65,13 @@ static int letters_of(const kvc_plan *plan, const kvc_alphabet *alphabet, int le
 /* The plan of these parameters, as far as the profile uses it. */
 static int make_plan(kvc_generator *generator, const kvc_params *params, kvc_error *error)
 {
+    if (kvc_plan_resize(&generator->plan, params))
+        return 1;
     if (!kvc_plan_make(generator->catalogue, generator->contract, generator->spec, generator->variant, params,
-                       &generator->plan, error))
+                       &generator->plan, error)) {
+        generator->plan.slots = 0; /* it is none that could be resized */
         return 0;
+    }
     generator->plan.ops &= generator->draws.ops;
     return 1;
 }
@@ -298,13 +307,15 @@ static int is_guided(const kvc_generator *generator, uint64_t block)
 
 const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc_error *error)
 {
-    uint64_t block = block_start(generator, index);
+    uint64_t block;
     uint64_t number = 0;
-    const stage *found = own_stage(generator, index, &number);
+    const stage *found;
     kvc_params params;
 
-    if (block == generator->plan_block)
+    if (generator->plan_block <= index && index < generator->plan_end)
         return &generator->plan;
+    block = block_start(generator, index);
+    found = own_stage(generator, block, &number);
     if (found != NULL) {
         params = kvc_choice_base(&generator->choice, found->combination);
         params.watch = found->length <= SMALL_LENGTH;
@@ -329,6 +340,9 @@ const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc
         return NULL;
     kvc_alphabet_make(&generator->plan, &generator->block_alphabet);
     generator->plan_block = block;
+    generator->plan_end = kvc_generator_block_end(generator, index);
+    generator->plan_stage = found;
+    generator->plan_number = number;
     return &generator->plan;
 }
 
@@ -336,11 +350,14 @@ const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc
 static int take(kvc_generator *generator, const kvc_op *op, const kvc_exclusions *exclusions, int careful,
                 kvc_sequence *out, kvc_coverage *coverage)
 {
+    kvc_expectation expectation;
     int situation;
-    int taken = kvc_draw_take(&generator->model, generator->draws.like, op, exclusions, careful, out, &situation);
+    int taken = kvc_draw_take(&generator->model, generator->draws.like, op, exclusions, careful, out, &expectation, &situation);
 
     if (taken > 0 && coverage != NULL)
         kvc_coverage_planned(coverage, op->kind, situation);
+    if (taken > 0 && generator->taken != NULL)
+        generator->taken(generator->context, out, &expectation, situation);
     return taken;
 }
 
@@ -491,16 +508,15 @@ int kvc_generator_sequence(kvc_generator *generator, uint64_t index, const kvc_e
                            kvc_sequence *out, kvc_coverage *coverage, kvc_error *error)
 {
     const kvc_plan *plan = kvc_generator_plan(generator, index, error);
-    uint64_t number = 0;
-    const stage *found = own_stage(generator, index, &number);
     int good;
 
     out->count = 0;
     if (plan == NULL)
         return 0;
     kvc_model_start(&generator->model, plan, NULL);
-    if (found != NULL)
-        good = make_exhaustive(generator, found, number, exclusions, out, coverage);
+    if (generator->plan_stage != NULL)
+        good = make_exhaustive(generator, generator->plan_stage, generator->plan_number + (index - generator->plan_block), exclusions,
+                               out, coverage);
     else if (generator->draws.like == KVC_ASSISTED)
         good = make_assisted(generator, index, exclusions, out, coverage);
     else if (is_guided(generator, block_start(generator, index)))
@@ -509,6 +525,23 @@ int kvc_generator_sequence(kvc_generator *generator, uint64_t index, const kvc_e
         good = make_random(generator, index, exclusions, out, coverage);
     if (!good)
         kvc_error_set(error, "not enough memory");
+    return good;
+}
+
+const kvc_model *kvc_generator_model(const kvc_generator *generator)
+{
+    return &generator->model;
+}
+
+int kvc_generator_steps(kvc_generator *generator, uint64_t index, const kvc_exclusions *exclusions, kvc_sequence *out,
+                        kvc_coverage *coverage, kvc_taken_function taken, void *context, kvc_error *error)
+{
+    int good;
+
+    generator->taken = taken;
+    generator->context = context;
+    good = kvc_generator_sequence(generator, index, exclusions, out, coverage, error);
+    generator->taken = NULL;
     return good;
 }
 

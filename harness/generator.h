@@ -22,6 +22,7 @@ typedef struct kvc_sequence {
 
 /* A set of situations in which an op is not tried again: the triggers of what was found already. */
 typedef struct kvc_exclusions {
+    uint64_t changes; /* how often something was added: to be raised with it */
     uint8_t always[KVC_OP_KINDS][KVC_SITUATIONS]; /* it kills the process */
     uint8_t often[KVC_OP_KINDS][KVC_SITUATIONS];  /* left out of three sequences in four */
 } kvc_exclusions;
@@ -90,6 +91,13 @@ const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc
 /* Sequence number `index`. `coverage` may be NULL. Returns 1, or 0 with *error set. */
 int kvc_generator_sequence(kvc_generator *generator, uint64_t index, const kvc_exclusions *exclusions,
                            kvc_sequence *out, kvc_coverage *coverage, kvc_error *error);
+/* The model with which sequences are made: it stands behind the op that was taken last. */
+const kvc_model *kvc_generator_model(const kvc_generator *generator);
+/* An op was taken as the last one of `ops`: what is expected of it, and its situation as a code. */
+typedef void (*kvc_taken_function)(void *context, const kvc_sequence *ops, const kvc_expectation *expectation, int code);
+/* Makes a sequence as kvc_generator_sequence does, and says so after each op. */
+int kvc_generator_steps(kvc_generator *generator, uint64_t index, const kvc_exclusions *exclusions, kvc_sequence *out,
+                        kvc_coverage *coverage, kvc_taken_function taken, void *context, kvc_error *error);
 /* Parameters that shrinking aims at. */
 kvc_params kvc_generator_smallest(const kvc_generator *generator);
 

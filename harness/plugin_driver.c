@@ -27,9 +27,10 @@ typedef struct plugin_driver {
     kvc_plugin table; /* checked; complete once it is loaded */
     kvc_batch batch[KVC_BATCHES_IN_FLIGHT];
     int batches;
-    int32_t *numbers;
+    int32_t *numbers; /* 0, 1, 2, ...: `room` of them */
     int32_t room;
-    kvc_cache *cache; /* of the last batch, for the next one; NULL for none */
+    int32_t next; /* tokens of the sequence before the next op */
+    kvc_cache *cache; /* of the sequence, or of the last one, for the next; NULL for none */
     kvc_observed observed;
     kvc_observation observation;
 } plugin_driver;
@@ -147,19 +148,23 @@ static kvc_drive submit(kvc_driver *driver, const kvc_batch *batch, kvc_error *e
     return KVC_DROVE;
 }
 
-/* Numbers for the tokens of one append. */
+/*
+ * Numbers for the `count` tokens of one op, behind `next` others: from those that the sequence has, or as they come. NULL when memory is
+ * short.
+ */
 static const int32_t *number_tokens(plugin_driver *self, const int32_t *numbers, int32_t next, int32_t count)
 {
-    if (count > self->room) {
-        int32_t *larger = realloc(self->numbers, (size_t)count * sizeof *larger);
+    if (numbers != NULL)
+        return numbers + next;
+    if (next + count > self->room) {
+        int32_t *larger = realloc(self->numbers, 2 * (size_t)(next + count) * sizeof *larger);
         if (larger == NULL)
             return NULL;
         self->numbers = larger;
-        self->room = count;
+        for (; self->room < 2 * (next + count); self->room++)
+            self->numbers[self->room] = self->room;
     }
-    for (int32_t at = 0; at < count; at++)
-        self->numbers[at] = numbers != NULL ? numbers[next + at] : next + at;
-    return self->numbers;
+    return self->numbers + next;
 }
 
 /* A cache for a batch; what the last one was made of may go into it. */
@@ -175,11 +180,53 @@ static kvc_cache *open_cache(plugin_driver *self, const kvc_plan *plan)
     return self->table.open(plan->variant, &plan->params, plan->parts, plan->layer_words);
 }
 
+static int begin(kvc_driver *driver, const kvc_plan *plan, int another, kvc_error *error)
+{
+    plugin_driver *self = (plugin_driver *)driver;
+
+    self->next = 0;
+    if (self->cache == NULL || another)
+        self->cache = open_cache(self, plan);
+    if (self->cache == NULL)
+        kvc_error_set(error, "%s: the plugin could not make the cache", plan->variant);
+    return self->cache != NULL;
+}
+
+static const kvc_observation *perform(kvc_driver *driver, const kvc_op *op, const int32_t *numbers, kvc_error *error)
+{
+    plugin_driver *self = (plugin_driver *)driver;
+    int32_t count = kvc_op_tokens(op);
+    const int32_t *of_op = NULL;
+
+    if (count > 0) {
+        of_op = number_tokens(self, numbers, self->next, count);
+        self->next += count;
+    }
+    kvc_observation_clear(&self->observation);
+    self->table.run(self->cache, op, of_op, &self->observation);
+    /* Of a table that is part of this program the same is tested. */
+    if (self->given == NULL && !kvc_observed_check(&self->observed, &self->observation, error)) {
+        self->table.close(self->cache);
+        self->cache = NULL;
+        return NULL;
+    }
+    return &self->observation;
+}
+
+static void finish(kvc_driver *driver)
+{
+    plugin_driver *self = (plugin_driver *)driver;
+
+    if (self->table.renew == NULL || !self->table.renew(self->cache)) {
+        self->table.close(self->cache);
+        self->cache = NULL;
+    }
+}
+
 static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *context, kvc_error *error)
 {
     plugin_driver *self = (plugin_driver *)driver;
     kvc_batch batch = self->batch[0];
-    kvc_cache *cache = NULL; /* of this batch */
 
     if (self->batches == 0) {
         kvc_error_set(error, "no batch in flight");
@@ -189,43 +236,27 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
     memmove(self->batch, self->batch + 1, (size_t)self->batches * sizeof batch);
     for (size_t at = 0; at < batch.count; at++) {
         const kvc_sequence *sequence = &batch.sequence[at];
-        const kvc_plan *plan = batch.plan;
-        int32_t next = 0;
-        if (cache == NULL) {
-            /* A crash while the cache is opened belongs to this sequence. */
+        const int32_t *numbers = batch.numbers != NULL ? batch.numbers[at] : NULL;
+        /* A crash while the cache is opened belongs to this sequence. */
+        if (at == 0 || self->cache == NULL)
             (void)step(context, at, 0, NULL);
-            cache = open_cache(self, plan);
-        }
-        if (cache == NULL) {
+        if (!begin(driver, batch.plan, at == 0, error)) {
             self->batches = 0;
-            kvc_error_set(error, "%s: the plugin could not make the cache", plan->variant);
             return KVC_DRIVE_BAD;
         }
         for (int op = 0; op < sequence->count; op++) {
-            const kvc_op *what = &sequence->op[op];
-            const int32_t *numbers = NULL;
-            if (kvc_op_tokens(what) > 0) {
-                numbers = number_tokens(self, batch.numbers != NULL ? batch.numbers[at] : NULL, next, kvc_op_tokens(what));
-                next += kvc_op_tokens(what);
-            }
+            const kvc_observation *shown;
             (void)step(context, at, op, NULL);
-            kvc_observation_clear(&self->observation);
-            self->table.run(cache, what, numbers, &self->observation);
-            /* Of a table that is part of this program the same is tested. */
-            if (self->given == NULL && !kvc_observed_check(&self->observed, &self->observation, error)) {
-                self->table.close(cache);
+            shown = perform(driver, &sequence->op[op], numbers, error);
+            if (shown == NULL) {
                 self->batches = 0;
                 return KVC_DRIVE_BAD;
             }
-            if (step(context, at, op, &self->observation))
+            if (step(context, at, op, shown))
                 break;
         }
-        if (self->table.renew == NULL || !self->table.renew(cache)) {
-            self->table.close(cache);
-            cache = NULL;
-        }
+        finish(driver);
     }
-    self->cache = cache;
     return KVC_DROVE;
 }
 
@@ -268,7 +299,7 @@ static void close_driver(kvc_driver *driver)
 
 kvc_driver *kvc_plugin_driver_open(const kvc_plugin *plugin, const char *path)
 {
-    static const kvc_driver_table table = {hello, submit, collect, script, NULL, close_driver, NULL};
+    static const kvc_driver_table table = {hello, submit, collect, script, NULL, close_driver, NULL, begin, perform, finish};
     plugin_driver *self = calloc(1, sizeof *self);
 
     if (self == NULL)
@@ -278,10 +309,11 @@ kvc_driver *kvc_plugin_driver_open(const kvc_plugin *plugin, const char *path)
     self->given = plugin;
     self->path = path;
     self->numbers = malloc(NUMBERS_KEPT * sizeof *self->numbers);
-    self->room = NUMBERS_KEPT;
     if (self->numbers == NULL) {
         free(self);
         return NULL;
     }
+    for (; self->room < NUMBERS_KEPT; self->room++)
+        self->numbers[self->room] = self->room;
     return &self->base;
 }

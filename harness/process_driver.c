@@ -286,7 +286,7 @@ static void close_driver(kvc_driver *driver)
 
 kvc_driver *kvc_process_driver_open(const kvc_process_options *options)
 {
-    static const kvc_driver_table table = {hello, submit, collect, script, classes, close_driver, told};
+    static const kvc_driver_table table = {hello, submit, collect, script, classes, close_driver, told, NULL, NULL, NULL};
     process_driver *self = calloc(1, sizeof *self);
 
     if (self == NULL)

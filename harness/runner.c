@@ -78,6 +78,7 @@ int kvc_runner_choose(kvc_runner *runner, const char *subject, const char *versi
                       const char *contract, const char *const *variants, uint64_t seed, const kvc_draws *draws,
                       kvc_error *error)
 {
+    kvc_judge_leave(runner->judge);
     kvc_generator_close(runner->generator);
     runner->generator = NULL;
     runner->spec = kvc_catalogue_spec(runner->options.catalogue, subject, variant);
@@ -155,17 +156,23 @@ static int has_swelled(const kvc_runner *runner)
     return kvc_memory_use(0) > limit;
 }
 
-/* The judge begins to follow a sequence. Returns 0 when memory is short. */
-static int follow(kvc_runner *runner, int sequence)
+/* Before a sequence, when its memory is looked at. */
+static void look_at_memory(kvc_runner *runner, uint64_t index)
 {
-    uint64_t index = runner->shown->start + (uint64_t)sequence;
     int look = runner->options.growth_limit > 0 &&
                (runner->evaluating >= 0 || index < MEMORY_ALWAYS_BELOW || index % MEMORY_SAMPLE == 0);
 
+    runner->memory = look ? memory_before(runner, index) : 0;
+}
+
+/* The judge begins to follow a sequence. Returns 0 when memory is short. */
+static int follow(kvc_runner *runner, int sequence)
+{
     runner->started = sequence;
+    runner->options.shared->sequences += runner->evaluating < 0;
     runner->conforms[sequence] = 1;
     runner->refused[sequence] = 0;
-    runner->memory = look ? memory_before(runner, index) : 0;
+    look_at_memory(runner, runner->shown->start + (uint64_t)sequence);
     if (runner->collector != NULL)
         kvc_collector_start(runner->collector);
     return kvc_judge_start(runner->judge, &runner->shown->plan, runner->shown_numbers);
@@ -662,6 +669,88 @@ static int collect(kvc_runner *runner, flight *oldest, flight *other, kvc_error 
     return 1;
 }
 
+/* A sequence on its way: each op is performed and judged as soon as it is made. */
+typedef struct stride {
+    kvc_runner *runner;
+    uint64_t index;
+    int left; /* the rest of the sequence is not performed */
+    kvc_error *error;
+    int bad;
+} stride;
+
+static void on_taken(void *context, const kvc_sequence *ops, const kvc_expectation *expectation, int code)
+{
+    stride *self = context;
+    kvc_runner *runner = self->runner;
+    kvc_shared *shared = runner->options.shared;
+    int step = ops->count - 1;
+    const kvc_op *op = &ops->op[step];
+    const kvc_observation *shown;
+    kvc_failure failure;
+    int result;
+
+    if (self->left)
+        return;
+    shared->step = step;
+    shared->tick = shared->tick + 1;
+    shown = kvc_driver_perform(runner->options.driver, op, NULL, self->error);
+    if (shown == NULL) {
+        self->left = self->bad = 1;
+        return;
+    }
+    if (runner->memory > 0 && has_swelled(runner)) {
+        result = kvc_judge_part(runner->judge, ops->op, step) ? 1 : -1;
+        if (result > 0)
+            kvc_judge_died(runner->judge, op, KVC_SWELLED, &failure);
+    } else {
+        result = kvc_judge_followed(runner->judge, ops->op, step, expectation, shown, &failure);
+    }
+    /* The subject may be where the generator's model is not. */
+    if (kvc_judge_model(runner->judge) != kvc_generator_model(runner->generator))
+        code = kvc_situation_code(&kvc_judge_expectation(runner->judge)->situation);
+    shared->ops++;
+    kvc_coverage_judged(&shared->coverage, op->kind, code, shown->outcome);
+    if (result == 0)
+        return;
+    self->left = 1;
+    if (result < 0)
+        runner->out_of_memory = 1;
+    else
+        kvc_tally_add(&shared->tally, &failure, &kvc_judge_model(runner->judge)->plan->params, ops, self->index, 1);
+}
+
+/*
+ * The sequences from *index to `end` of one block, on a cache of this process: the generator's model serves the judge too, as long
+ * as the subject does what that model says.
+ */
+static int run_in_step(kvc_runner *runner, uint64_t *index, uint64_t end, const kvc_plan *plan, kvc_error *error)
+{
+    kvc_shared *shared = runner->options.shared;
+    kvc_driver *driver = runner->options.driver;
+    kvc_sequence *ops = &runner->flight[0].sequence[0];
+    stride self = {.runner = runner, .error = error};
+
+    for (int another = 1; *index < end; ++*index, another = 0) {
+        self.index = *index;
+        self.left = 0;
+        shared->index = *index;
+        shared->step = 0;
+        shared->tick = shared->tick + 1;
+        look_at_memory(runner, *index);
+        kvc_judge_follow(runner->judge, kvc_generator_model(runner->generator));
+        shared->sequences++;
+        /* A crash while the cache is opened belongs to this sequence. */
+        if (!kvc_driver_begin(driver, plan, another, error) ||
+            !kvc_generator_steps(runner->generator, *index, &shared->exclusions, ops, &shared->coverage, on_taken, &self, error) ||
+            self.bad)
+            return 0;
+        kvc_driver_finish(driver);
+    }
+    if (runner->out_of_memory)
+        kvc_error_set(error, "not enough memory");
+    return !runner->out_of_memory;
+}
+
 int kvc_runner_range(kvc_runner *runner, uint64_t start, uint64_t end, kvc_error *error)
 {
     kvc_shared *shared = runner->options.shared;
@@ -682,6 +771,11 @@ int kvc_runner_range(kvc_runner *runner, uint64_t start, uint64_t end, kvc_error
             const kvc_plan *plan = kvc_generator_plan(runner->generator, index, error);
             if (plan == NULL)
                 return 0;
+            if (runner->options.driver->in_process && runner->collector == NULL && !plan->has_opaque && !kvc_plan_has_sequences(plan)) {
+                if (!run_in_step(runner, &index, block_end < end ? block_end : end, plan, error))
+                    return 0;
+                continue;
+            }
             kvc_plan_copy(&here->plan, plan);
             here->start = index;
             here->count = 0;
@@ -690,7 +784,6 @@ int kvc_runner_range(kvc_runner *runner, uint64_t start, uint64_t end, kvc_error
                                             &here->sequence[here->count], &shared->coverage, error))
                     return 0;
                 here->count++;
-                shared->sequences++;
             }
             if (submit(runner, here, error) == KVC_DRIVE_BAD)
                 return 0;

@@ -48,15 +48,37 @@ static inline int kvc_tensor_is_strided(const kvc_tensor *tensor)
     return tensor->dims > 0 && tensor->stride[0] != 0;
 }
 /*
- * Whether both have the same type and shape, and elements that lie alike. Sizes behind the last axis do not count and are compared
- * too, for it is one comparison then: it may say no to what is the same.
+ * Whether both have the same type and shape, and elements that lie alike; it may say no to what is the same. Number by number: what was
+ * written a moment ago in small pieces is not ready to be read in large ones. One of them has sane dimensions.
  */
 static inline int kvc_tensor_lies_as(const kvc_tensor *a, const kvc_tensor *b)
 {
-    size_t from = offsetof(kvc_tensor, shape);
-    size_t to = offsetof(kvc_tensor, dtype) + sizeof a->dtype;
+    int64_t differs = (a->dims ^ b->dims) | (a->dtype ^ b->dtype);
 
-    return memcmp((const char *)a + from, (const char *)b + from, to - from) == 0;
+    if (differs != 0)
+        return 0;
+    for (int axis = 0; axis < a->dims; axis++)
+        differs |= (a->shape[axis] ^ b->shape[axis]) | (a->stride[axis] ^ b->stride[axis]);
+    return differs == 0;
+}
+/* Whether it is an interval of cells, as many as there are, and nothing else. */
+static inline int kvc_extent_is_plain(const kvc_extent *extent)
+{
+    return (extent->as_set | extent->zeros_left | extent->keep) == 0 && extent->width < 0;
+}
+/* Whether a tensor with strides holds what is expected from a plain extent, and lies as what was laid out does. */
+static inline int kvc_check_plain(kvc_expected_cells *laid, const kvc_extent *extent, int tokens_axis, const kvc_tensor *tensor)
+{
+    int64_t width = tensor->shape[tokens_axis];
+
+    laid->tensor.shape[tokens_axis] = width;
+    if (!kvc_tensor_lies_as(tensor, &laid->tensor))
+        return 0;
+    if (width == 0)
+        return extent->first_max >= extent->end;
+    return extent->end - width >= extent->first_min &&
+           extent->end - width <= extent->first_max &&
+           memcmp(tensor->data, laid->want + (size_t)(extent->end - width) * laid->stripe, (size_t)width * laid->stripe) == 0;
 }
 /* Where element `index`, counted row by row, lies: bytes from `data` on. The shape is sane and `index` below its elements. */
 int64_t kvc_tensor_element(const kvc_tensor *tensor, int64_t index);

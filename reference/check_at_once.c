@@ -47,11 +47,11 @@ static int lanes_are_right(kvc_encoder *encoder, const kvc_model *model, int slo
 static int ring_is_right(const kvc_expected_cells *cells, const kvc_extent *extent, const uint8_t *have)
 {
     size_t stripe = cells->stripe;
-    const uint8_t *want = cells->bytes + (size_t)extent->first_max * stripe;
+    const uint8_t *want = cells->want + (size_t)extent->first_max * stripe;
     size_t count = (size_t)(extent->end - extent->first_max);
     size_t front = (size_t)extent->keep * stripe;
 
-    if (memcmp(have, cells->bytes, front) != 0)
+    if (memcmp(have, cells->want, front) != 0)
         return 0;
     have += front;
     for (size_t at = 0; at < count; at++) {
@@ -84,7 +84,7 @@ static int stripes_are_right(const kvc_expected_cells *cells, const kvc_extent *
         skipped = extent->keep;
         if (extent->width < 0)
             count = width - skipped;
-        if (count < 0 || skipped + count > width || memcmp(have, cells->bytes, (size_t)skipped * cells->stripe) != 0)
+        if (count < 0 || skipped + count > width || memcmp(have, cells->want, (size_t)skipped * cells->stripe) != 0)
             return 0;
     } else if (extent->width < 0) {
         count = width;
@@ -92,7 +92,7 @@ static int stripes_are_right(const kvc_expected_cells *cells, const kvc_extent *
     if (count <= 0 || skipped + count > width || extent->end - count < extent->first_min ||
         extent->end - count > extent->first_max)
         return 0;
-    return memcmp(have + (size_t)skipped * cells->stripe, cells->bytes + (size_t)(extent->end - count) * cells->stripe,
+    return memcmp(have + (size_t)skipped * cells->stripe, cells->want + (size_t)(extent->end - count) * cells->stripe,
                   (size_t)count * cells->stripe) == 0;
 }
 
@@ -159,16 +159,15 @@ static inline int is_right_at_once(kvc_expected *expected, const kvc_model *mode
     cells = kvc_expected_find(expected, model, slot, extent->kind, extent->end);
     if (cells == NULL)
         return 0;
+    if (tokens >= 0 && kvc_extent_is_plain(extent))
+        return kvc_check_plain(cells, extent, tokens, tensor);
     if (tokens >= 0)
         width = cells->tensor.shape[tokens] = tensor->shape[tokens];
     if (!kvc_tensor_lies_as(tensor, &cells->tensor))
         return 0;
     if (width == 0)
         return extent->first_max >= extent->end && extent->keep == 0;
-    if ((extent->as_set | extent->zeros_left | extent->keep) != 0 || extent->width >= 0)
-        return stripes_are_right(cells, extent, tensor->data, width);
-    return extent->end - width >= extent->first_min && extent->end - width <= extent->first_max &&
-           memcmp(tensor->data, cells->bytes + (size_t)(extent->end - width) * cells->stripe, (size_t)width * cells->stripe) == 0;
+    return stripes_are_right(cells, extent, tensor->data, width);
 }
 
 kvc_deviation kvc_check_tensor(kvc_expected *expected, const kvc_model *model, int slot, const kvc_extent *extent,

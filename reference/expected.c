@@ -89,7 +89,7 @@ static int make_room(kvc_expected_cells *cells, int32_t end)
     larger = realloc(cells->bytes, room);
     if (larger == NULL)
         return 0;
-    cells->bytes = larger;
+    cells->want = cells->bytes = larger;
     cells->room = room;
     return 1;
 }
@@ -128,17 +128,14 @@ static int lay_run(kvc_expected *expected, kvc_expected_cells *cells, const kvc_
     uint8_t *at = cells->bytes + (size_t)first * cells->stripe;
     size_t size = cells->stripe / (size_t)cells->rows; /* of one row */
     int32_t from = cells->rows; /* rows of the tokens that are copied */
-    int ordered = 1;
     const uint8_t *stripes;
 
-    for (int32_t row = 0; row < cells->rows; row++) {
-        ordered &= run->origin[row] == row;
+    for (int32_t row = 0; row < cells->rows; row++)
         from = kvc_larger(from, run->origin[row] + 1);
-    }
     stripes = cells->table != NULL
                   ? kvc_encoded_stripes(expected->encoder, cells->table, number, count, from, cells->heads)
                   : NULL;
-    if (stripes != NULL && ordered) {
+    if (stripes != NULL && run->ordered) {
         memcpy(at, stripes, (size_t)count * cells->stripe);
         return 1;
     }
@@ -203,14 +200,36 @@ static int is_laid(const kvc_expected_cells *cells, const kvc_slot_state *state)
     return 1;
 }
 
+kvc_expected_cells *kvc_expected_go_on(kvc_expected *expected, const kvc_model *model, int slot, int32_t end)
+{
+    kvc_expected_cells *cells = &expected->slot[slot];
+    const kvc_run *run = model->run + model->runs - 1;
+    int32_t first = cells->laid;
+
+    if ((size_t)end * cells->stripe > cells->room && !make_room(cells, end))
+        return NULL;
+    if (run->ordered && run->begin <= first && end <= model->length && cells->table != NULL) {
+        /* Most often what was appended last. */
+        const uint8_t *stripes = kvc_encoded_stripes(expected->encoder, cells->table, run->number + (first - run->begin), end - first,
+                                                     cells->rows, cells->heads);
+        if (stripes != NULL) {
+            memcpy(cells->bytes + (size_t)first * cells->stripe, stripes, (size_t)(end - first) * cells->stripe);
+            cells->laid = end;
+            return cells;
+        }
+    }
+    return lay_tokens(expected, cells, model, end) ? cells : NULL;
+}
+
 kvc_expected_cells *kvc_expected_lay(kvc_expected *expected, const kvc_model *model, int slot, kvc_cell_kind kind,
-                                           int32_t end)
+                                     int32_t end)
 {
     const kvc_slot_state *state = &model->slot[slot];
     kvc_expected_cells *cells = &expected->slot[slot];
 
     if (cells->rows != model->rows || cells->kind != kind)
         describe(expected, model, slot, kind);
+    cells->want = cells->bytes;
     if (cells->changes != model->changes) {
         int32_t intact = cells->changes + 1 == model->changes ? model->intact : 0;
         cells->laid = kvc_smaller(cells->laid, kind == KVC_CELL_BLOCK ? intact / model->plan->params.block : intact);

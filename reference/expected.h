@@ -13,7 +13,8 @@ enum { KVC_EXPECTED_BYTES_MAX = 1 << 16 }; /* for one tensor */
 
 /* The cells of one slot: [cell][row][head][channel]. */
 typedef struct kvc_expected_cells {
-    uint8_t *bytes; /* owned */
+    const uint8_t *want; /* the first cell: in `bytes`, or in a table of the encoder where the log is one run */
+    uint8_t *bytes;      /* what was laid out; owned */
     size_t room;
     size_t stripe; /* bytes of one cell in all rows and heads */
     uint32_t changes; /* of the model, when it was looked at last */
@@ -46,25 +47,42 @@ void kvc_expected_close(kvc_expected *expected);
 void kvc_expected_forget(kvc_expected *expected);
 /* What kvc_expected_find does when not all is laid. */
 kvc_expected_cells *kvc_expected_lay(kvc_expected *expected, const kvc_model *model, int slot, kvc_cell_kind kind,
-                                           int32_t end);
-/*
- * The cells of a slot of this kind, from the first of the log (its first block, constant, or the one state) to number `end`; the
- * distance from one to the next is `stripe`. NULL when they would be too large or memory is short. Valid until the next call; the
- * caller may set the size of the tokens' axis of `tensor`.
- */
-static inline kvc_expected_cells *kvc_expected_find(kvc_expected *expected, const kvc_model *model, int slot,
-                                                          kvc_cell_kind kind, int32_t end)
+                                     int32_t end);
+/* The same for tokens of a log that only became longer. */
+kvc_expected_cells *kvc_expected_go_on(kvc_expected *expected, const kvc_model *model, int slot, int32_t end);
+/* kvc_expected_find for tokens. */
+static inline kvc_expected_cells *kvc_expected_tokens(kvc_expected *expected, const kvc_model *model, int slot, int32_t end)
 {
     kvc_expected_cells *kept = &expected->slot[slot];
 
-    if (kept->rows != model->rows || kept->kind != KVC_CELL_TOKEN || kind != KVC_CELL_TOKEN)
-        return kvc_expected_lay(expected, model, slot, kind, end);
+    if (kept->rows != model->rows || kept->kind != KVC_CELL_TOKEN)
+        return kvc_expected_lay(expected, model, slot, KVC_CELL_TOKEN, end);
+    if (model->runs == 1 && model->run->ordered && kept->table != NULL && end <= model->length) {
+        const uint8_t *stripes =
+            kvc_encoded_stripes(expected->encoder, kept->table, model->run->number, end, kept->rows, kept->heads);
+        if (stripes != NULL) {
+            kept->want = stripes;
+            return kept;
+        }
+    }
     if (kept->changes != model->changes) {
         int32_t intact = kept->changes + 1 == model->changes ? model->intact : 0;
         kept->laid = kept->laid < intact ? kept->laid : intact;
         kept->changes = model->changes;
     }
-    return kept->laid >= end ? kept : kvc_expected_lay(expected, model, slot, kind, end);
+    kept->want = kept->bytes;
+    return kept->laid >= end ? kept : kvc_expected_go_on(expected, model, slot, end);
+}
+/*
+ * The cells of a slot of this kind, from the first of the log (its first block, constant, or the one state) to number `end`; the
+ * first is `want`, the distance from one to the next `stripe`. NULL when they would be too large or memory is short. Valid until the next call; the
+ * caller may set the size of the tokens' axis of `tensor`.
+ */
+static inline kvc_expected_cells *kvc_expected_find(kvc_expected *expected, const kvc_model *model, int slot,
+                                                    kvc_cell_kind kind, int32_t end)
+{
+    return kind == KVC_CELL_TOKEN ? kvc_expected_tokens(expected, model, slot, end)
+                                  : kvc_expected_lay(expected, model, slot, kind, end);
 }
 
 #endif

@@ -59,6 +59,21 @@ int kvc_judge_start(kvc_judge *judge, const kvc_plan *plan, const int32_t *numbe
  * this op does where the cache stands now; -1: memory is short. After a failure no more ops of the sequence can be judged.
  */
 int kvc_judge_step(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation, kvc_failure *failure);
+/*
+ * Begins a sequence of which another keeps a model: one that takes each op as it must be, refused where it must be refused. It must
+ * live until the next start. An op that the subject does otherwise makes the judge go on with a model of its own.
+ */
+void kvc_judge_follow(kvc_judge *judge, const kvc_model *model);
+/* The model that was followed may be gone from now on. */
+void kvc_judge_leave(kvc_judge *judge);
+/*
+ * kvc_judge_step for op number `step` of a sequence whose model is followed and stands behind it; `expectation` is what was expected
+ * of it. `ops` are those up to it.
+ */
+int kvc_judge_followed(kvc_judge *judge, const kvc_op *ops, int step, const kvc_expectation *expectation,
+                       const kvc_observation *observation, kvc_failure *failure);
+/* From now on the judge has a model of its own, which stands behind `count` ops done as they must be. Returns 0 when memory is short. */
+int kvc_judge_part(kvc_judge *judge, const kvc_op *ops, int count);
 /* Takes an op as done as it must be, without an observation. Returns 0 when memory is short. */
 int kvc_judge_assume(kvc_judge *judge, const kvc_op *op);
 /* The same for one of which it is known whether it was refused. */

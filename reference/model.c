@@ -126,17 +126,12 @@ static void expect_append(const kvc_model *model, const kvc_op *op, kvc_expectat
         out->unspecified = 1;
         return;
     }
-    for (int layer = 0; layer < plan->layers; layer++) {
-        const kvc_contract_rule *append = plan->layer[layer].rules.rule[KVC_CONTRACT_APPEND];
-        /* Beside others such a layer stands where a model has nothing to store: it is never fed. */
-        if (append->value != KVC_APPEND_REFUSE || plan->spec->layers > 0)
-            continue;
+    if (plan->refuses_append) {
         out->verdict = KVC_MUST_REFUSE;
-        out->rule = append;
-        out->layer = layer;
+        out->rule = plan->layer[0].rules.rule[KVC_CONTRACT_APPEND];
         return;
     }
-    for (int at = 0; at < plan->slots; at++) {
+    for (int at = 0; plan->has_prefix && at < plan->slots; at++) {
         if (model->slot[at].unsure) {
             out->unspecified = 1;
             return;
@@ -342,11 +337,10 @@ static int32_t count_following(const kvc_model *model, int32_t at, int32_t count
 /* Tokens from `begin` on, the end of the log, are appended: they lengthen the last run where they go on with it. */
 static int add_run(kvc_model *model, int32_t begin, int32_t number)
 {
-    static const kvc_run fresh = {0, 0, {0, 1, 2, 3, 4, 5, 6}};
+    static const kvc_run fresh = {0, 0, {0, 1, 2, 3, 4, 5, 6}, 1};
     kvc_run *last = model->run + model->runs - 1;
 
-    if (model->runs > 0 && last->number + (begin - last->begin) == number &&
-        memcmp(last->origin, fresh.origin, sizeof fresh.origin) == 0)
+    if (model->runs > 0 && last->ordered && last->number + (begin - last->begin) == number)
         return 1;
     if (model->runs == model->room) {
         kvc_run *larger = realloc(model->run, 2 * (size_t)model->room * sizeof *larger);
@@ -409,9 +403,13 @@ static void commit_crop(kvc_model *model, const kvc_expectation *crop)
 static void move_rows(kvc_model *model, const uint8_t *rows, int32_t count)
 {
     for (int32_t at = 0; at < model->runs; at++) {
-        kvc_run before = model->run[at];
-        for (int32_t row = 0; row < count; row++)
-            model->run[at].origin[row] = before.origin[rows[row]];
+        kvc_run *run = &model->run[at];
+        kvc_run before = *run;
+        run->ordered = 1;
+        for (int32_t row = 0; row < count; row++) {
+            run->origin[row] = before.origin[rows[row]];
+            run->ordered &= run->origin[row] == row;
+        }
     }
     for (int at = 0; at < model->plan->slots; at++) {
         kvc_slot_state before = model->slot[at];

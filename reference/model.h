@@ -17,6 +17,7 @@ typedef struct kvc_run {
     int32_t begin;  /* index into the log */
     int32_t number; /* of the first token */
     uint8_t origin[KVC_ROWS_MAX]; /* for each row now, the row into which the tokens were appended */
+    uint8_t ordered; /* that is the row itself, for all rows that there are */
 } kvc_run;
 
 /* What the model knows of one tensor beside the log. */

@@ -114,8 +114,8 @@ int kvc_op_has_counts(kvc_op_kind kind) {
     return kind == KVC_APPEND_ROWS || kind == KVC_EXTEND;
 }
 
-int32_t kvc_op_tokens(const kvc_op *op) {
-    int32_t most = op->kind == KVC_APPEND || op->kind == KVC_SPLIT ? op->n : op->kind == KVC_DECODE ? op->n * op->count : 0;
+int32_t kvc_op_tokens_of_rows(const kvc_op *op) {
+    int32_t most = op->kind == KVC_SPLIT ? op->n : op->kind == KVC_DECODE ? op->n * op->count : 0;
     for (int i = 0; kvc_op_has_counts((kvc_op_kind)op->kind) && i < op->count; i++) {
         most = op->rows[i] > most ? op->rows[i] : most;
     }

@@ -29,8 +29,13 @@ int kvc_op_has_rows(kvc_op_kind kind);
 /* Whether its list says rows of a batch, or numbers of tokens for each of them. */
 int kvc_op_names_rows(kvc_op_kind kind);
 int kvc_op_has_counts(kvc_op_kind kind);
+/* Tokens of an op on several sequences or on rows with lengths of their own. */
+int32_t kvc_op_tokens_of_rows(const kvc_op *op);
 /* How many token numbers it uses up; of rows those that get fewer tokens get the first of them. */
-int32_t kvc_op_tokens(const kvc_op *op);
+static inline int32_t kvc_op_tokens(const kvc_op *op)
+{
+    return op->kind == KVC_APPEND ? op->n : op->kind < KVC_DECODE ? 0 : kvc_op_tokens_of_rows(op);
+}
 /* Rows of a cache of `rows` rows after the op; 0 when such a cache has no such op. */
 int32_t kvc_op_rows_after(const kvc_op *op, int32_t rows);
 /* Whether it is an op on a cache that holds several sequences. */

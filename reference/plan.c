@@ -85,10 +85,21 @@ static int axes_are_in_lanes(const kvc_slot *slot)
     return 1;
 }
 
+/* All of a slot that depends on parameters. */
+static void size_slot(kvc_slot *slot, const kvc_params *params)
+{
+    slot->dtype = slot->view->integer ? KVC_INT64 : (kvc_dtype)params->dtype;
+    slot->encoding = slot->view->integer ? KVC_DIGITS : (kvc_encoding)params->values;
+    find_axes(slot, params);
+    slot->in_lanes = axes_are_in_lanes(slot);
+    slot->element = kvc_dtype_size(slot->dtype);
+    slot->cell = (size_t)slot->channels * slot->element;
+}
+
 static int add_slot(kvc_plan *plan, const kvc_view_spec *view, int layer, int state, kvc_error *error)
 {
     kvc_slot *slot;
-    char prefix[16] = "";
+    char prefix[24] = "";
     char number[16] = "";
 
     if (plan->slots == KVC_SLOTS_MAX) {
@@ -100,19 +111,14 @@ static int add_slot(kvc_plan *plan, const kvc_view_spec *view, int layer, int st
     slot->view = view;
     slot->layer = layer;
     slot->salt = (view->salt + state) % 7;
-    slot->dtype = view->integer ? KVC_INT64 : (kvc_dtype)plan->params.dtype;
-    slot->encoding = view->integer ? KVC_DIGITS : (kvc_encoding)plan->params.values;
     if (plan->spec->layers > 0)
         (void)snprintf(prefix, sizeof prefix, "layer%d.", layer);
     if (view->numbered)
         (void)snprintf(number, sizeof number, "%d", state);
     (void)snprintf(slot->name, sizeof slot->name, "%s%s%s", prefix, view->name, number);
     (void)snprintf(slot->returned_name, sizeof slot->returned_name, "%sreturned.%s%s", prefix, view->name, number);
-    find_axes(slot, &plan->params);
     slot->kind = kvc_view_kind_of(view->rule);
-    slot->in_lanes = axes_are_in_lanes(slot);
-    slot->element = kvc_dtype_size(slot->dtype);
-    slot->cell = (size_t)slot->channels * slot->element;
+    size_slot(slot, &plan->params);
     return 1;
 }
 
@@ -322,7 +328,10 @@ static void find_traits(kvc_plan *plan)
         plan->has_window |= view->rule == KVC_RULE_WINDOW || view->rule == KVC_RULE_FIXED_WINDOW ||
                             view->rule == KVC_RULE_PREFIX_WINDOW || view->rule == KVC_RULE_FIXED_PREFIX_WINDOW;
         plan->has_static |= view->is_static;
+        plan->has_prefix |= view->rule == KVC_RULE_PREFIX_WINDOW || view->rule == KVC_RULE_FIXED_PREFIX_WINDOW;
     }
+    /* Beside others such a layer stands where a model has nothing to store: it is never fed. */
+    plan->refuses_append = plan->spec->layers == 0 && plan->layer[0].rules.rule[KVC_CONTRACT_APPEND]->value == KVC_APPEND_REFUSE;
 }
 
 int kvc_plan_make(const kvc_catalogue *catalogue, const kvc_contract *contract, const kvc_spec *spec,
@@ -362,6 +371,18 @@ int kvc_plan_make(const kvc_catalogue *catalogue, const kvc_contract *contract, 
     if (!add_views(plan, spec, 0, parts, error))
         return 0;
     find_traits(plan);
+    return 1;
+}
+
+int kvc_plan_resize(kvc_plan *plan, const kvc_params *params)
+{
+    if (plan->slots == 0 || params->parts != plan->params.parts || params->layers != plan->params.layers ||
+        params->states != plan->params.states)
+        return 0;
+    plan->params = *params;
+    for (int at = 0; at < plan->slots; at++)
+        size_slot(&plan->slot[at], params);
+    plan->boundary = find_boundary(plan);
     return 1;
 }
 

@@ -55,6 +55,8 @@ typedef struct kvc_plan {
     int has_static;
     int has_opaque;
     int has_chunks; /* chunked */
+    int has_prefix; /* prefix_window, fixed_prefix_window: no text may say what an append means to them */
+    int refuses_append; /* a layer, of which there is only one, is never fed */
     int slots;
     kvc_slot slot[KVC_SLOTS_MAX]; /* the first `slots` are set */
 } kvc_plan;
@@ -62,6 +64,11 @@ typedef struct kvc_plan {
 /* Returns 1, or 0 with *error set when a layer has no spec, a choice does not exist or there are too many tensors. */
 int kvc_plan_make(const kvc_catalogue *catalogue, const kvc_contract *contract, const kvc_spec *spec,
                   const char *variant, const kvc_params *params, kvc_plan *plan, kvc_error *error);
+/*
+ * The same for a plan that was made and is asked for again with other parameters. Returns 1, or 0 where it would have other tensors or
+ * layers: nothing is changed then.
+ */
+int kvc_plan_resize(kvc_plan *plan, const kvc_params *params);
 /*
  * For each layer of a choice of layers, the parts of it that a choice of parts names: bits of the layer's own spec. Without
  * a choice of parts it is the first choice of the layer. Returns how many layers there are, 0 with *error set as above.

@@ -73,8 +73,11 @@ typedef struct kvc_store {
     int borrowed; /* 1: the buffer is another store's; only broken copies have such */
 } kvc_store;
 
-/* Makes an empty store with room for `capacity` cells. Returns 0, or -1 when memory is short; it can be closed after both. */
-int kvc_store_open(kvc_store *store, int32_t rows, int32_t heads, int32_t channels, kvc_dtype dtype, kvc_encoding encoding, int salt,
+/*
+ * Makes an empty store with room for `capacity` cells of one that is zeroed or that is no longer needed, whose memory stays. Returns 0,
+ * or -1 when memory is short; it can be closed after both.
+ */
+int kvc_store_reopen(kvc_store *store, int32_t rows, int32_t heads, int32_t channels, kvc_dtype dtype, kvc_encoding encoding, int salt,
                    int64_t capacity);
 /* Takes its inputs from those that are kept. */
 void kvc_store_find_inputs(kvc_store *store, kvc_inputs_kept *kept);
@@ -227,6 +230,7 @@ typedef struct kvc_builtin_part {
     kvc_tensor returned_as;
     int32_t tokens_axis; /* -1 for none */
     int32_t fits_rows;   /* number of rows that they are of; 0 at first */
+    int is_plain;        /* it shows the cells that are in use, and nothing else */
     /* What the last append returned, for parts that return something. */
     const void *returned;
     int64_t returned_cells;
@@ -286,6 +290,8 @@ extern const kvc_refusal kvc_refusal_type;       /* a wrong refusal, TypeError *
 /* Opens, closes. Returns 0, or -1 when memory is short; closing is allowed after both. */
 int kvc_builtin_layer_open(kvc_builtin_layer *layer, const kvc_variant_info *info, const kvc_params *params, int number,
                            kvc_fault fault, kvc_inputs_kept *inputs);
+/* Makes it one of the parameters as they are now; its memory stays. Returns as above. */
+int kvc_builtin_layer_reopen(kvc_builtin_layer *layer, kvc_fault fault, kvc_inputs_kept *inputs);
 /* Makes it what it was when it was opened; its memory stays. Returns 0, or -1 when memory is short. */
 int kvc_builtin_layer_renew(kvc_builtin_layer *layer);
 void kvc_builtin_layer_close(kvc_builtin_layer *layer);
@@ -333,8 +339,15 @@ void kvc_builtin_layer_abandon_rows(kvc_builtin_layer *layer);
 int kvc_builtin_layer_claim(const kvc_builtin_layer *layer);
 /* Mask sizes for an append of `count` tokens, and the next position. */
 void kvc_builtin_layer_mask(const kvc_builtin_layer *layer, int64_t count, int64_t *length, int64_t *offset);
-int64_t kvc_builtin_layer_position(const kvc_builtin_layer *layer);
-int64_t kvc_builtin_layer_reported_length(const kvc_builtin_layer *layer);
+int64_t kvc_builtin_layer_wrong_position(const kvc_builtin_layer *layer);
+static inline int64_t kvc_builtin_layer_position(const kvc_builtin_layer *layer) {
+    return layer->fault == KVC_FAULT_NONE ? layer->length : kvc_builtin_layer_wrong_position(layer);
+}
+/* Its length, as it says. */
+int64_t kvc_builtin_layer_wrong_length(const kvc_builtin_layer *layer);
+static inline int64_t kvc_builtin_layer_reported_length(const kvc_builtin_layer *layer) {
+    return layer->fault == KVC_FAULT_NONE ? layer->length : kvc_builtin_layer_wrong_length(layer);
+}
 /* Writes down what never changes of the tensors that a part shows. */
 void kvc_builtin_part_describe(const kvc_builtin_layer *layer, kvc_builtin_part *part);
 /* Rows and cells of a tensor of such a part, and where both lie: all lanes of a token together. The rest is described. */
@@ -367,7 +380,7 @@ typedef struct kvc_watch {
     size_t made;
     size_t room;
     kvc_watch_chunk *chunks; /* list; owned */
-    kvc_watch_chunk *chunk;  /* the one that is filled; those before it are full */
+    kvc_watch_chunk *chunk;  /* the one that is filled; those before it are full, those behind it not used yet */
 } kvc_watch;
 
 /* Copies the inputs of an append of `count` tokens, or one of the tensors that it returned. Returns 0, or -1 when memory is short. */
@@ -390,7 +403,7 @@ typedef struct kvc_builtin_original {
 
 /* Performs copy, pickle, offload, prefetch or initialize. */
 const kvc_refusal *kvc_builtin_keep(kvc_cache *cache, const kvc_op *op);
-/* Shows the cache that was copied last, if there is one. Returns 0, or -1 when memory is short. */
+/* Shows the cache that was copied last, which there must be. Returns 0, or -1 when memory is short. */
 int kvc_builtin_show_original(kvc_cache *cache, kvc_observation *out);
 /* Puts all originals aside: their memory serves the next that is copied. */
 void kvc_builtin_renew_originals(kvc_cache *cache);

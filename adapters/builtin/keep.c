@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a layer what its variant uses. */
+static void assign_layer(kvc_builtin_layer *out, const kvc_builtin_layer *from) {
+    memcpy(out, from, offsetof(kvc_builtin_layer, part) + (size_t)from->info->parts * sizeof from->part[0]);
+}
+
 /* `out` is zeroed, or was a layer of this cache before: it keeps its memory, and can be closed whatever comes of it. */
 static int duplicate_layer(kvc_builtin_layer *out, const kvc_builtin_layer *from) {
     int failed = 0;
@@ -12,7 +17,7 @@ static int duplicate_layer(kvc_builtin_layer *out, const kvc_builtin_layer *from
     for (int i = 0; i < from->info->parts; i++) {
         store[i] = out->part[i].store;
     }
-    *out = *from;
+    assign_layer(out, from);
     out->open_tokens = open_tokens;
     for (int i = 0; i < from->info->parts; i++) {
         out->part[i].store = store[i];
@@ -21,13 +26,12 @@ static int duplicate_layer(kvc_builtin_layer *out, const kvc_builtin_layer *from
     }
     if (from->open_tokens != NULL) {
         size_t size = ((size_t)from->params->block + 1) * sizeof *from->open_tokens;
-        if (out->open_tokens == NULL) {
-            out->open_tokens = malloc(size);
-        }
-        if (out->open_tokens == NULL) {
+        int32_t *tokens = realloc(out->open_tokens, size); /* blocks may have been smaller */
+        if (tokens == NULL) {
             return -1;
         }
-        memcpy(out->open_tokens, from->open_tokens, size);
+        out->open_tokens = tokens;
+        memcpy(tokens, from->open_tokens, size);
     }
     return failed ? -1 : 0;
 }
@@ -99,10 +103,11 @@ static kvc_builtin_original *duplicate(kvc_cache *cache) {
         return NULL;
     }
     for (int32_t i = 0; i < cache->layers; i++) {
-        kvc_builtin_layer copy = out->layer[i];
-        out->layer[i] = cache->layer[i];
+        kvc_builtin_layer copy;
+        assign_layer(&copy, &out->layer[i]);
+        assign_layer(&out->layer[i], &cache->layer[i]);
         out->layer[i].is_original = 1;
-        cache->layer[i] = copy;
+        assign_layer(&cache->layer[i], &copy);
     }
     return out;
 }
@@ -193,9 +198,6 @@ const kvc_refusal *kvc_builtin_keep(kvc_cache *cache, const kvc_op *op) {
 int kvc_builtin_show_original(kvc_cache *cache, kvc_observation *out) {
     kvc_builtin_original *original = cache->original;
     int failed = 0;
-    if (original == NULL) {
-        return 0;
-    }
     for (int32_t i = 0; i < original->layers; i++) {
         original->length[i] = kvc_builtin_layer_reported_length(&original->layer[i]);
         failed |= kvc_builtin_layer_show(&original->layer[i], 0, out) != 0;

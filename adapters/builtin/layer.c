@@ -86,7 +86,7 @@ static int open_part(kvc_builtin_layer *layer, kvc_builtin_part *part, kvc_input
         channels = kvc_quantised_channels(channels);
         dtype = KVC_FLOAT32;
     }
-    if (kvc_store_open(&part->store, params->batch, heads, channels, dtype, encoding, part->info->salt,
+    if (kvc_store_reopen(&part->store, params->batch, heads, channels, dtype, encoding, part->info->salt,
                        first_capacity(layer, rule)) != 0) {
         return -1;
     }
@@ -121,28 +121,35 @@ int kvc_builtin_layer_renew(kvc_builtin_layer *layer) {
     return 0;
 }
 
+int kvc_builtin_layer_reopen(kvc_builtin_layer *layer, kvc_fault fault, kvc_inputs_kept *inputs) {
+    layer->fault = fault;
+    layer->is_original = 0;
+    for (int i = 0; i < layer->info->parts; i++) {
+        layer->part[i].fits_rows = 0;
+        if (open_part(layer, &layer->part[i], inputs) != 0) {
+            return -1;
+        }
+    }
+    if (layer->info->part[0].rule == KVC_PART_ENTRIES) {
+        int32_t *tokens = realloc(layer->open_tokens, ((size_t)layer->params->block + 1) * sizeof *tokens);
+        if (tokens == NULL) {
+            return -1;
+        }
+        layer->open_tokens = tokens;
+    }
+    return kvc_builtin_layer_renew(layer);
+}
+
 int kvc_builtin_layer_open(kvc_builtin_layer *layer, const kvc_variant_info *info, const kvc_params *params, int number,
                            kvc_fault fault, kvc_inputs_kept *inputs) {
     memset(layer, 0, sizeof *layer);
     layer->info = info;
     layer->params = params;
-    layer->fault = fault;
     layer->number = number;
     for (int i = 0; i < info->parts; i++) {
         layer->part[i].info = &info->part[i];
     }
-    for (int i = 0; i < info->parts; i++) {
-        if (open_part(layer, &layer->part[i], inputs) != 0) {
-            return -1;
-        }
-    }
-    if (info->part[0].rule == KVC_PART_ENTRIES) {
-        layer->open_tokens = malloc(((size_t)params->block + 1) * sizeof *layer->open_tokens);
-        if (layer->open_tokens == NULL) {
-            return -1;
-        }
-    }
-    return kvc_builtin_layer_renew(layer);
+    return kvc_builtin_layer_reopen(layer, fault, inputs);
 }
 
 void kvc_builtin_layer_close(kvc_builtin_layer *layer) {

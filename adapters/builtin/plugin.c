@@ -136,6 +136,10 @@ static int is_ragged(const char *variant, size_t length) {
     return 0;
 }
 
+static int is_several(const char *variant, size_t length) {
+    return length == strlen("layers") && strncmp(variant, "layers", length) == 0;
+}
+
 /* Makes a cache without its layers, or NULL. *words are set to the variants of those. */
 static kvc_cache *make_cache(const char *variant, const kvc_params *params, const char *layers, const char **words) {
     size_t length;
@@ -143,7 +147,7 @@ static kvc_cache *make_cache(const char *variant, const kvc_params *params, cons
     if (!params_fit(params) || !parse_variant(variant, &length, &fault)) {
         return NULL;
     }
-    int several = length == strlen("layers") && strncmp(variant, "layers", length) == 0;
+    int several = is_several(variant, length);
     int ragged = is_ragged(variant, length);
     if (!several && !ragged && kvc_variant_find(variant, length) == NULL) {
         return NULL;
@@ -187,12 +191,61 @@ static kvc_cache *open_cache(const char *variant, const kvc_params *params, cons
     return cache;
 }
 
+/* Whether the cache has layers of these variants, and can be made one of other parameters. */
+static int has_layers(const kvc_cache *cache, const char *words, int several) {
+    if (cache->ragged != NULL || cache->several != several || cache->layers != (several ? count_words(words) : 1)) {
+        return 0;
+    }
+    for (int32_t i = 0; i < cache->layers; i++) {
+        size_t length = strcspn(words, "+");
+        if (kvc_variant_find(words, length) != cache->layer[i].info) {
+            return 0;
+        }
+        words += length + (words[length] == '+');
+    }
+    return 1;
+}
+
+/* The same layers with other parameters keep their memory. Returns 0, or -1 when memory is short. */
+static int resize_cache(kvc_cache *cache, const kvc_params *params, kvc_fault fault) {
+    cache->params = *params;
+    cache->fault = fault;
+    cache->rows = params->batch;
+    cache->appends = 0;
+    cache->zeros = 0;
+    kvc_watch_renew(&cache->watch);
+    kvc_builtin_renew_originals(cache);
+    free_leaked(cache);
+    for (int32_t i = 0; i < cache->layers; i++) {
+        if (kvc_builtin_layer_reopen(&cache->layer[i], fault, cache->inputs) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* Inputs stay: whatever the parameters are, a token's values are the same for one kind of tensor. */
 static kvc_cache *reopen_cache(kvc_cache *before, const char *variant, const kvc_params *params, const char *parts,
                                const char *layers) {
     const char *words;
-    kvc_cache *cache = make_cache(variant, params, layers, &words);
+    size_t length;
+    kvc_fault fault;
+    kvc_cache *cache;
     (void)parts;
+    if (before->inputs != NULL) {
+        kvc_inputs_limit(before->inputs);
+    }
+    if (params_fit(params) && parse_variant(variant, &length, &fault)) {
+        int several = is_several(variant, length);
+        if (has_layers(before, several ? layers : variant, several)) {
+            if (resize_cache(before, params, fault) == 0) {
+                return before;
+            }
+            close_cache(before);
+            return NULL;
+        }
+    }
+    cache = make_cache(variant, params, layers, &words);
     if (cache != NULL) {
         cache->inputs = before->inputs;
         before->inputs = NULL;
@@ -201,7 +254,6 @@ static kvc_cache *reopen_cache(kvc_cache *before, const char *variant, const kvc
     if (cache == NULL) {
         return NULL;
     }
-    kvc_inputs_limit(cache->inputs);
     if (open_layers(cache, words) != 0) {
         close_cache(cache);
         return NULL;
@@ -529,7 +581,7 @@ static void run_cache(kvc_cache *cache, const kvc_op *op, const int32_t *numbers
             refuse(&kvc_refusal_memory, out);
         }
     }
-    if (kvc_builtin_show_original(cache, out) != 0) {
+    if (cache->original != NULL && kvc_builtin_show_original(cache, out) != 0) {
         refuse(&kvc_refusal_memory, out);
     }
     if (cache->params.watch) {

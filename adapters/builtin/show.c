@@ -12,7 +12,7 @@ static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-int64_t kvc_builtin_layer_reported_length(const kvc_builtin_layer *layer) {
+int64_t kvc_builtin_layer_wrong_length(const kvc_builtin_layer *layer) {
     switch (layer->fault) {
     case KVC_FAULT_LENGTH_NOT_ROLLED_BACK:
         return layer->peak;
@@ -27,7 +27,7 @@ int64_t kvc_builtin_layer_reported_length(const kvc_builtin_layer *layer) {
     }
 }
 
-int64_t kvc_builtin_layer_position(const kvc_builtin_layer *layer) {
+int64_t kvc_builtin_layer_wrong_position(const kvc_builtin_layer *layer) {
     switch (layer->fault) {
     case KVC_FAULT_POSITION_NOT_ROLLED_BACK:
         return layer->peak;
@@ -91,6 +91,7 @@ void kvc_builtin_layer_mask(const kvc_builtin_layer *layer, int64_t count, int64
 void kvc_builtin_part_describe(const kvc_builtin_layer *layer, kvc_builtin_part *part) {
     const kvc_params *params = layer->params;
     const kvc_store *store = &part->store;
+    kvc_part_rule rule = (kvc_part_rule)part->info->rule;
     kvc_tensor *tensor = &part->stored_as;
     memset(tensor, 0, sizeof *tensor);
     part->tokens_axis = -1;
@@ -130,6 +131,10 @@ void kvc_builtin_part_describe(const kvc_builtin_layer *layer, kvc_builtin_part 
     }
     tensor->dtype = (int32_t)store->dtype;
     part->returned_as = *tensor;
+    part->is_plain = part->tokens_axis >= 0 && (rule == KVC_PART_ALL || rule == KVC_PART_WINDOW || rule == KVC_PART_RING ||
+                                                rule == KVC_PART_ENTRIES || rule == KVC_PART_REST || rule == KVC_PART_OVERLAP ||
+                                                rule == KVC_PART_NOTHING || rule == KVC_PART_PREFIX || rule == KVC_PART_RESIDUAL ||
+                                                rule == KVC_PART_CONSTANT);
     tensor->name = kvc_stored_name(layer->number, (kvc_part_name)part->info->name);
     part->returned_as.name = kvc_returned_name(layer->number, (kvc_part_name)part->info->name);
 }
@@ -281,22 +286,51 @@ static void fit(kvc_builtin_part *part) {
     kvc_builtin_part_set_sizes(part, 0, &part->returned_as);
 }
 
+/* A part that shows the cells that it has in use, and what it returned as it lies. Returns the place behind what is shown. */
+static inline kvc_tensor *show_plain(const kvc_builtin_part *part, int appended, kvc_tensor *at) {
+    const kvc_store *store = &part->store;
+    kvc_tensor *stored = at++;
+    *stored = part->stored_as;
+    stored->data = kvc_store_view(store, 0, store->count);
+    stored->shape[part->tokens_axis] = store->count;
+    if (appended && part->info->returned) {
+        kvc_tensor *returned = at++;
+        *returned = *stored;
+        returned->name = part->returned_as.name;
+        if (part->returned_cells >= 0) {
+            returned->data = part->returned;
+            returned->shape[part->tokens_axis] = part->returned_cells;
+        }
+    }
+    return at;
+}
+
 int kvc_builtin_layer_show(kvc_builtin_layer *layer, int appended, kvc_observation *out) {
+    int is_plain = !layer->is_original && !layer->lost_dtype;
+    kvc_tensor *at = &out->tensor[out->tensors];
     int failed = 0;
     for (int i = 0; i < layer->info->parts; i++) {
         kvc_builtin_part *part = &layer->part[i];
         kvc_part_rule rule = (kvc_part_rule)part->info->rule;
+        if (is_plain && part->is_plain) {
+            if (part->fits_rows != part->store.rows) {
+                fit(part);
+            }
+            at = show_plain(part, appended, at);
+            continue;
+        }
         if ((rule == KVC_PART_FOLDED || rule == KVC_PART_OPAQUE) && part->store.count == 0) {
             continue; /* there is no state of no tokens */
         }
         if (part->fits_rows != part->store.rows) {
             fit(part);
         }
-        kvc_tensor *stored = &out->tensor[out->tensors++];
+        kvc_tensor *stored = at++;
         failed |= rule == KVC_PART_QUANTISED ? show_quantised(layer, i, stored) : show_stored(layer, part, stored);
         if (appended && part->info->returned) {
-            failed |= show_returned(layer, part, stored, &out->tensor[out->tensors++]);
+            failed |= show_returned(layer, part, stored, at++);
         }
     }
+    out->tensors = (int32_t)(at - out->tensor);
     return failed != 0 ? -1 : 0;
 }

@@ -41,9 +41,10 @@ static unsigned char *enough(unsigned char **buffer, size_t *room, size_t size) 
     return *buffer;
 }
 
-int kvc_store_open(kvc_store *store, int32_t rows, int32_t heads, int32_t channels, kvc_dtype dtype, kvc_encoding encoding, int salt,
-                   int64_t capacity) {
-    memset(store, 0, sizeof *store);
+int kvc_store_reopen(kvc_store *store, int32_t rows, int32_t heads, int32_t channels, kvc_dtype dtype, kvc_encoding encoding, int salt,
+                     int64_t capacity) {
+    store->inputs = NULL;
+    store->pinned = 0;
     store->first_rows = rows;
     store->first_capacity = capacity;
     store->heads = heads;

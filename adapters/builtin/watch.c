@@ -10,17 +10,23 @@ enum { CHUNK = 1 << 14 };
 /* Memory for `size` bytes of elements: what is shown one behind the other lies so, most often. NULL when memory is short. */
 static unsigned char *take_bytes(kvc_watch *watch, size_t size) {
     kvc_watch_chunk *chunk = watch->chunk;
-    while (chunk != NULL && size > chunk->size - chunk->used) {
+    while (chunk != NULL && size > chunk->size - chunk->used && chunk->next != NULL) {
         chunk = chunk->next;
+        chunk->used = 0; /* of another sequence */
     }
-    if (chunk == NULL) {
+    if (chunk == NULL || size > chunk->size - chunk->used) {
         size_t room = size > CHUNK ? size : CHUNK;
-        chunk = malloc(sizeof *chunk + room);
-        if (chunk == NULL) {
+        kvc_watch_chunk *larger = malloc(sizeof *larger + room);
+        if (larger == NULL) {
             return NULL;
         }
-        *chunk = (kvc_watch_chunk){watch->chunks, room, 0};
-        watch->chunks = chunk;
+        *larger = (kvc_watch_chunk){NULL, room, 0};
+        if (chunk == NULL) {
+            watch->chunks = larger;
+        } else {
+            chunk->next = larger;
+        }
+        chunk = larger;
     }
     watch->chunk = chunk;
     chunk->used += size;
@@ -174,8 +180,8 @@ void kvc_watch_show(const kvc_watch *watch, kvc_observation *out) {
 void kvc_watch_renew(kvc_watch *watch) {
     watch->count = 0;
     watch->chunk = watch->chunks;
-    for (kvc_watch_chunk *chunk = watch->chunks; chunk != NULL; chunk = chunk->next) {
-        chunk->used = 0;
+    if (watch->chunk != NULL) {
+        watch->chunk->used = 0;
     }
 }
 

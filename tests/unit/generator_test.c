@@ -568,6 +568,36 @@ Test(generator, edges) {
     end(&s);
 }
 
+typedef struct taken_so_far {
+    const kvc_generator *generator;
+    uint64_t ops;
+    int32_t length; /* of the cache behind the last op */
+} taken_so_far;
+
+static void count_taken(void *context, const kvc_sequence *ops, const kvc_expectation *expectation, int code) {
+    taken_so_far *self = context;
+    cr_assert_eq(code, kvc_situation_code(&expectation->situation));
+    self->ops += ops->count > 0;
+    self->length = kvc_generator_model(self->generator)->length;
+}
+
+Test(generator, steps_are_those_of_the_sequence) {
+    scene s;
+    begin(&s, "window", 1, KVC_HOSTILE);
+    for (uint64_t index = 0; index < 500; index++) {
+        kvc_sequence whole;
+        kvc_sequence stepwise;
+        kvc_error error = {""};
+        taken_so_far taken = {.generator = s.generator};
+        cr_assert(kvc_generator_sequence(s.generator, index, NULL, &whole, NULL, &error), "%s", error.text);
+        cr_assert(kvc_generator_steps(s.generator, index, NULL, &stepwise, NULL, count_taken, &taken, &error), "%s", error.text);
+        cr_assert_eq(kvc_ops_compare(whole.op, (size_t)whole.count, stepwise.op, (size_t)stepwise.count), 0);
+        cr_assert_eq(taken.ops, (uint64_t)whole.count);
+        cr_assert_eq(taken.length, kvc_generator_model(s.generator)->length);
+    }
+    end(&s);
+}
+
 Test(generator, exclusions_and_coverage) {
     scene s;
     kvc_exclusions *exclusions = calloc(1, sizeof *exclusions);
@@ -579,6 +609,7 @@ Test(generator, exclusions_and_coverage) {
     begin(&s, "full", 1, KVC_HOSTILE);
     memset(exclusions->always[KVC_CROP], 1, sizeof exclusions->always[KVC_CROP]);
     memset(exclusions->often[KVC_RESET], 1, sizeof exclusions->often[KVC_RESET]);
+    exclusions->changes = 1;
     uint64_t base = kvc_generator_tail(s.generator);
     for (uint64_t index = 0; index < base + 2000; index++) {
         kvc_sequence sequence;

@@ -588,6 +588,60 @@ Test(judge, batch) {
     end(s);
 }
 
+/* The op that was seen, judged by a model that another keeps. */
+static int followed(scene *s, kvc_model *model, kvc_op *ops, int step) {
+    kvc_expectation expectation;
+    kvc_model_expect(model, &s->op, &expectation);
+    cr_assert(kvc_model_commit(model, &s->op, &expectation, expectation.verdict == KVC_MUST_REFUSE));
+    ops[step] = s->op;
+    return kvc_judge_followed(s->judge, ops, step, &expectation, s->seen, &s->failure);
+}
+
+Test(judge, follows_a_model) {
+    static const char rules[] = RULE_ERROR("crop_positive", "refuse", "ValueError") "," RULE("crop_zero", "nothing") "," RULE(
+        "crop_unused", "either");
+    scene *s = begin(tiny_open(FULL, rules));
+    kvc_model model;
+    kvc_op ops[8];
+    cr_assert(kvc_model_open(&model, &s->subject->plan));
+    for (int refuses = 0; refuses < 2; refuses++) {
+        int step = 0;
+        kvc_model_start(&model, &s->subject->plan, NULL);
+        kvc_judge_follow(s->judge, &model);
+        /* Where it may do either, only the subject knows where it stands: the judge parts from the model when it is refused. */
+        see(s, "crop -1", "");
+        if (refuses) {
+            refuse(s, "crop -1", "RuntimeError", "");
+        }
+        cr_assert_eq(followed(s, &model, ops, step++), 0);
+        cr_expect_eq(kvc_judge_model(s->judge) != &model, refuses);
+        see(s, "append 3", "0 1 2");
+        cr_assert_eq(followed(s, &model, ops, step++), 0);
+        refuse(s, "crop 2", "ValueError", "0 1 2");
+        cr_assert_eq(followed(s, &model, ops, step++), 0);
+        see(s, "crop -1", "0 1");
+        cr_assert_eq(followed(s, &model, ops, step++), 0);
+        cr_expect_eq(kvc_judge_model(s->judge) != &model, refuses);
+        see(s, "append 1", "0 1 2");
+        cr_assert_eq(followed(s, &model, ops, step++), 1, "token 2 was removed");
+        cr_expect_eq((int)s->failure.law, KVC_KEYS);
+        cr_expect_eq((int)s->failure.deviation, KVC_STALE);
+        cr_expect_eq(s->failure.step, 4);
+    }
+    /* A refusal that must not be. */
+    kvc_model_start(&model, &s->subject->plan, NULL);
+    kvc_judge_follow(s->judge, &model);
+    see(s, "append 2", "0 1");
+    cr_assert_eq(followed(s, &model, ops, 0), 0);
+    refuse(s, "crop -1", "RuntimeError", "0 1");
+    cr_assert_eq(followed(s, &model, ops, 1), 1);
+    cr_expect_eq((int)s->failure.law, KVC_REFUSE);
+    cr_expect_eq(s->failure.step, 1);
+    kvc_judge_leave(s->judge);
+    kvc_model_close(&model);
+    end(s);
+}
+
 Test(judge, returned) {
     scene *s = full_with("append 3", "0 1 2");
     see(s, "append 1", "0 1 2 3");
