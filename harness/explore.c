@@ -9,7 +9,7 @@
 #include "harness/record.h"
 #include "harness/system.h"
 
-enum { DEATHS_MAX = 20, SAVE_MS = 60000 };
+enum { DEATHS_MAX = 20, SAVE_MS = 60000, OPENING_BLOCKS = 4 };
 
 typedef struct explorer {
     const kvc_bench *bench;
@@ -456,7 +456,8 @@ static kvc_crew_result run_rounds(explorer *self)
     uint64_t first = guide != NULL ? kvc_guide_next(guide) : self->options->first;
     uint64_t base = guide != NULL ? 0 : first; /* a search counts what earlier sessions ran */
     uint64_t index = first;
-    int blocks = 0; /* of which the next round has at most so many; 0: no bound */
+    /* Of which the next round has at most so many; 0: no bound. A process that dies in the opening has died in few of its sequences. */
+    int blocks = self->options->deaths > 0 && first < kvc_generator_settled(self->generator) ? OPENING_BLOCKS : 0;
 
     while (result == KVC_CREW_DONE && index - first < self->options->sequences) {
         uint64_t end = kvc_generator_round_end(self->generator, index);

@@ -57,7 +57,7 @@ for bound in '--budget 1000' '--budget 1s'; do
 covered = json.load(open("bound.json"))["runs"][0]["covered"]
 print(covered["times"], covered["ended"], len(covered["missing"]) == covered["reachable"] - covered["reached"])'
 done
-run builtin:full+aborts_when_empty_again --until-covered=1 --json behind.json
+run builtin:full+aborts_when_empty_again --until-covered=2 --json behind.json
 run builtin:ring --until-covered --portion 5000 --json portions.json
 python3 -c 'import json
 run = json.load(open("portions.json"))["runs"][0]

@@ -39,7 +39,7 @@ told() { # PLUGIN SECONDS
   status=0
   timeout 60 kvconform run "plugin:./$1.so" --budget 40 --jobs 1 --timeout "$2" --memory 300 >"$1.output" 2>"$1.complaint" || status=$?
   echo "$1: $status: $(grep -E '^✗ .*(crash|stop|hang|answer|memory|ends|another)|not run: |^  law:|^✓ No' "$1.output" | tail -n 3 |
-    sed -e "s/v[0-9]\{3,\}/vN/g" -e 's/ *law: *\([A-Z]*\).*/\1/' -e 's/.*not run: //' -e 's/; [0-9].*//' -e 's/\(cannot be loaded: [^:]*\): .*/\1: .../' |
+    sed -e "s/v[0-9]\{3,\}/vN/g" -e 's/vN: [a-z]*([-0-9]*)/vN: .../' -e 's/ *law: *\([A-Z]*\).*/\1/' -e 's/.*not run: //' -e 's/; [0-9].*//' -e 's/\(cannot be loaded: [^:]*\): .*/\1: .../' |
     tr '\n' ' ')"
   grep '^kvconform:' "$1.complaint" | grep -v ' sequences' || :
 }

@@ -102,7 +102,7 @@ run "$@" --shard 2/2 --json part-2.json
 rm part-1.json
 for round in 1 2 3; do
   timeout -s KILL 0.$round kvconform run "$@" --shard 1/2 --json part-1.json --resume --quiet >/dev/null 2>&1 || :
-  [ ! -e part-1.json ] || ! kvconform report part-1.json part-2.json -o x 2>refusal || grep -q '"finished"' part-1.json ||
+  [ ! -e part-1.json ] || ! kvconform report part-1.json part-2.json -o x -q 2>refusal || grep -q '"finished"' part-1.json ||
     fail 'a part that was killed makes a whole'
 done
 # Stopped by Ctrl-C, nothing that it had is lost.
