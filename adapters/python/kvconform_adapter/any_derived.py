@@ -49,7 +49,7 @@ def rules_of(subject: str, version: str, variant: str) -> tuple[str, list[dict[s
         contract = json.loads(path.read_text(encoding="utf-8"))
         if contract["subject"] == subject:
             contracts[contract["id"]] = contract
-    old = [one for one in contracts.values() if numbers_of(one["from"]) <= numbers_of(version)]
+    old = [one for one in contracts.values() if "from" in one and numbers_of(one["from"]) <= numbers_of(version)]
     if not old:
         raise RequestError(f"no contract covers {subject} {version}, from which the class derives")
     chosen = max(old, key=lambda one: numbers_of(one["from"]))

@@ -238,17 +238,21 @@ def count(cache: Cache) -> int:
     return int(cache.size()) if hasattr(cache, "size") else len(cache)
 
 
-@lru_cache(maxsize=64)
-def numbers_of(name: str) -> tuple[bool, bool, bool]:
+told_numbers: dict[Any, tuple[bool, bool, bool]] = {}
+
+
+def numbers_of(owner: Any) -> tuple[bool, bool, bool]:
     """Whether a class itself, not only the one that all derive from, says its size, whether it is unused, its bytes."""
-    owner = getattr(load_caches(), name)
-    base = load_caches()._BaseCache
-    size = "size" if hasattr(owner, "size") else "__len__"
-    size_said, unused, bytes_said = (
-        hasattr(owner, word) and getattr(owner, word) is not getattr(base, word, None)
-        for word in (size, "empty", "nbytes")
-    )
-    return size_said, unused, bytes_said
+    found = told_numbers.get(owner)
+    if found is None:
+        base = load_caches()._BaseCache
+        size = "size" if hasattr(owner, "size") else "__len__"
+        said, unused, taken = (
+            hasattr(owner, word) and getattr(owner, word) is not getattr(base, word, None)
+            for word in (size, "empty", "nbytes")
+        )
+        found = told_numbers[owner] = (said, unused, taken)
+    return found
 
 
 def own_numbers(cache: Cache, parts: list[Cache]) -> list[tuple[str, int]]:
@@ -257,9 +261,9 @@ def own_numbers(cache: Cache, parts: list[Cache]) -> list[tuple[str, int]]:
     Docstring of `_BaseCache.size`: "Not every cache is required to implement this". So that of a cache of several is
     read where all that have an offset implement it.
     """
-    size, unused, taken = numbers_of(type(cache).__name__)
+    size, unused, taken = numbers_of(type(cache))
     found = []
-    if size and all(numbers_of(type(part).__name__)[0] for part in parts if hasattr(part, "offset")):
+    if size and all(numbers_of(type(part))[0] for part in parts if hasattr(part, "offset")):
         found.append(("size", count(cache)))
     if unused:
         found.append(("unused", int(cache.empty())))

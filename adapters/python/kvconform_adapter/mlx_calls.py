@@ -321,7 +321,7 @@ def stored(cache: Cache, leaf: Leaf) -> list[tuple[str, Shown]]:
 def numbers(session: Session, leaf: Leaf) -> list[tuple[str, Shown]]:
     """What a cache says of itself. How much memory it takes nobody asks of a single one that was never fed."""
     cache = session.layers[leaf.place]
-    size, unused, taken = numbers_of(type(cache).__name__)
+    size, unused, taken = numbers_of(type(cache))
     found: list[tuple[str, Shown]] = []
     if size and not leaf.variant.group:
         # What is quantised later says no size any more.
@@ -340,7 +340,7 @@ def list_numbers(plan: Plan, session: Session, asked: bool) -> list[tuple[str, S
     fault of each op.
     """
     if plan.listed:
-        sums = asked and all(numbers_of(type(cache).__name__)[2] for cache in session.layers)
+        sums = asked and all(numbers_of(type(cache))[2] for cache in session.layers)
         return [("list_bytes", sum(int(cache.nbytes) for cache in session.target))] if sums else []
     if len(plan.leaves) < 2:
         return []
