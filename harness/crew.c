@@ -416,6 +416,20 @@ kvc_crew_result kvc_crew_hello(kvc_crew *crew, const cJSON **hello, kvc_error *e
     return KVC_CREW_DONE;
 }
 
+/* A worker may still be at the variant before, which another could not go on with: what it says of that matters no more. */
+static kvc_crew_result let_finish(kvc_crew *crew, member *self, kvc_error *error)
+{
+    kvc_crew_result result;
+    int done = 0;
+
+    if (self->pid == 0 || !self->greeted || !self->busy)
+        return KVC_CREW_DONE;
+    result = wait_for(crew, self, &done, error);
+    if (result == KVC_CREW_DONE && done < 0)
+        end_member(self);
+    return result;
+}
+
 kvc_crew_result kvc_crew_choose(kvc_crew *crew, const kvc_selection *selection, kvc_generator *generator,
                                 kvc_error *error)
 {
@@ -430,7 +444,9 @@ kvc_crew_result kvc_crew_choose(kvc_crew *crew, const kvc_selection *selection, 
         /* A worker that is still starting is given the choice when it is first needed. */
         if (!self->greeted && at > 0)
             continue;
-        result = make_ready(crew, self, error);
+        result = let_finish(crew, self, error);
+        if (result == KVC_CREW_DONE)
+            result = make_ready(crew, self, error);
         if (result == KVC_CREW_DONE)
             result = give_choice(crew, self, error);
         if (result != KVC_CREW_DONE)
