@@ -76,7 +76,7 @@ static int look_away(void *context, size_t sequence, int step, const kvc_observa
 
 static int drive(kvc_driver *driver, const kvc_block *block, kvc_error *error)
 {
-    kvc_batch batch = {block->plan, (size_t)block->count, block->sequence, NULL, 0};
+    kvc_batch batch = {block->plan, (size_t)block->count, block->sequence, NULL, NULL, 0};
 
     return kvc_driver_submit(driver, &batch, error) == KVC_DROVE &&
            kvc_driver_collect(driver, look_away, NULL, error) == KVC_DROVE;

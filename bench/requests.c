@@ -20,7 +20,7 @@ static int print_all(char **word, uint64_t seed, uint64_t start, uint64_t end, k
         good = 0;
     }
     while (good && (more = kvc_blocks_next(&blocks, block, error)) > 0) {
-        kvc_batch batch = {block->plan, (size_t)block->count, block->sequence, NULL, 0};
+        kvc_batch batch = {block->plan, (size_t)block->count, block->sequence, NULL, NULL, 0};
         char *line = kvc_request_run(id++, &batch);
         good = line != NULL && fputs(line, stdout) >= 0;
         free(line);

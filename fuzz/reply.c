@@ -67,7 +67,7 @@ static void run_reply(const char *variant, cJSON *json, char *results, const uin
     kvc_choice choice;
     kvc_params params;
     kvc_plan *plan = malloc(sizeof *plan);
-    kvc_batch batch = {plan, SEQUENCES, sequence, NULL};
+    kvc_batch batch = {plan, SEQUENCES, sequence, NULL, NULL, 0};
     kvc_reply_table table = {0};
     kvc_judge *judge = kvc_judge_open();
     char *detail = malloc(DETAIL_SIZE);

@@ -63,6 +63,12 @@ void kvc_choice_make(const kvc_catalogue *catalogue, const kvc_spec *spec, const
     choice->watch_most = 1;
     memcpy(choice->low, spec->low, sizeof choice->low);
     memcpy(choice->high, spec->high, sizeof choice->high);
+    /* A whole model makes the inputs of its cache and calls it: how they lie, and how, is its own. */
+    if (spec->kind == KVC_KIND_MODEL) {
+        choice->calls = 1u << KVC_CALL_POSITION;
+        choice->layouts = 1u << KVC_CONTIGUOUS;
+        choice->watch_most = 0;
+    }
     for (int at = 0; at < KVC_PARAMS; at++) {
         const char *since = kvc_spec_since(spec, table[at].name);
         if (since[0] != '\0' && kvc_version_compare(version, since) < 0)

@@ -206,7 +206,7 @@ static int run_variants(kvc_running *self, kvc_crew *crew, const kvc_target *tar
     for (size_t at = 0; at < session->catalogue->specs; at++) {
         const kvc_spec *spec = &session->catalogue->spec[at];
         kvc_record_run entry = run;
-        if (strcmp(spec->subject, run.subject) != 0 || !kvc_target_takes(target, spec->variant) ||
+        if (strcmp(spec->subject, run.subject) != 0 || spec->kind == KVC_KIND_MODEL || !kvc_target_takes(target, spec->variant) ||
             is_listed(variants, spec->variant) || is_in(uncovered, spec->variant))
             continue;
         matched = 1;

@@ -591,6 +591,11 @@ static void make_title(kvc_judge *judge, const kvc_op *op, const kvc_observation
                        : kvc_op_moves_cache((kvc_op_kind)op->kind) ? "changes the cache's own counters"
                                                          : "was refused and yet changed the cache's own counters");
         break;
+    case KVC_PLACE_LOGITS:
+        (void)snprintf(predicate, sizeof predicate, failure->law == KVC_CHUNK
+                           ? "predicts something else than when the same tokens come in one piece"
+                           : "predicts something else than with a fresh cache of the same tokens");
+        break;
     case KVC_PLACE_ORIGINAL:
         (void)snprintf(predicate, sizeof predicate, "changes %.60s of the cache that %s",
                        failure->slot >= 0 ? name : "the length", op->kind == KVC_COPY ? "it copies" : "was copied");
@@ -660,6 +665,20 @@ static void add_positions(const kvc_model *model, const kvc_observation *observa
     }
 }
 
+/* The tokens of each row that a fresh cache was given, and how far from it the model was. */
+static void add_prediction(const kvc_model *model, const kvc_failure *failure, cJSON *expected, cJSON *observed)
+{
+    cJSON *rows = cJSON_AddArrayToObject(expected, "kept");
+
+    for (int32_t row = 0; rows != NULL && row < model->rows; row++) {
+        cJSON *tokens = cJSON_CreateArray();
+        for (int32_t at = 0; at < model->length; at++)
+            cJSON_AddItemToArray(tokens, cJSON_CreateNumber(kvc_model_token(model, at)));
+        cJSON_AddItemToArray(rows, tokens);
+    }
+    cJSON_AddNumberToObject(observed, "difference", (double)failure->apart);
+}
+
 void kvc_detail_write(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation,
                       const kvc_failure *failure, char *out, size_t size)
 {
@@ -719,6 +738,8 @@ void kvc_detail_write(kvc_judge *judge, const kvc_op *op, const kvc_observation 
         /* What must be refused must not be claimed. */
         if (failure->law == KVC_HONEST && expectation->verdict != KVC_DO)
             cJSON_AddFalseToObject(expected, "claim");
+        if (failure->place == KVC_PLACE_LOGITS)
+            add_prediction(model, failure, expected, observed);
         make_title(judge, op, observation, failure, expected, observed, title);
         cJSON_AddStringToObject(json, "title", title);
         if (!cJSON_PrintPreallocated(json, out, size > 2048 ? (int)size - 1024 : 0, 0))

@@ -18,6 +18,8 @@ typedef struct kvc_batch {
     size_t count;
     const kvc_sequence *sequence;
     const int32_t *const *numbers; /* NULL, or for each sequence NULL or its token numbers */
+    /* NULL, or for each sequence with numbers and each of its tokens the KVC_ROWS_MAX rows that its rows stand for */
+    const uint8_t (*const *origins)[KVC_ROWS_MAX];
     int places; /* the subject is asked for the places in its code that are run */
 } kvc_batch;
 

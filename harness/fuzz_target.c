@@ -188,7 +188,7 @@ int kvc_fuzz_target_try(kvc_fuzz_target *target, const uint8_t *data, size_t len
 {
     kvc_bytes bytes;
     kvc_params params;
-    kvc_batch batch = {&target->plan, 1, &target->decoded.sequence, NULL, 0};
+    kvc_batch batch = {&target->plan, 1, &target->decoded.sequence, NULL, NULL, 0};
 
     kvc_bytes_take(data, length, &bytes);
     params = kvc_decode_params(&target->choice, &bytes);

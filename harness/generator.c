@@ -59,6 +59,9 @@ static int letters_of(const kvc_plan *plan, const kvc_alphabet *alphabet, int le
     if (kvc_plan_has_sequences(plan))
         return combination > 0 ? (length < SMALL_LENGTH ? alphabet->in_long : 0)
                : length < SMALL_LENGTH ? alphabet->count : length == SMALL_LENGTH ? alphabet->in_long : 0;
+    /* Each op of a whole model is a forward: only the shortest are run with all letters. */
+    if (plan->predicts)
+        return length < SMALL_LENGTH && combination == 0 ? alphabet->count : alphabet->in_long;
     return length < SMALL_LENGTH || (length == SMALL_LENGTH && combination == 0) ? alphabet->count : alphabet->in_long;
 }
 
@@ -84,8 +87,11 @@ static int add_stages(kvc_generator *generator, kvc_error *error)
     if (!make_plan(generator, &base, error))
         return 0;
     kvc_alphabet_make(plan, &generator->alphabet);
-    /* Of several sequences most long ones mean little; what only does as assisted decoding does has no ops to mix. */
-    if (generator->draws.like == KVC_HOSTILE && generator->draws.exhaustive > 0 && !kvc_plan_has_sequences(plan))
+    /*
+     * Of several sequences most long ones mean little; what only does as assisted decoding does has no ops to mix; of a whole model
+     * only the last append of a sequence is compared.
+     */
+    if (generator->draws.like == KVC_HOSTILE && generator->draws.exhaustive > 0 && !kvc_plan_has_sequences(plan) && !plan->predicts)
         generator->tail = generator->opening = OPENING;
     for (int length = 1; length <= generator->draws.exhaustive; length++) {
         for (int at = 0; at < generator->choice.combinations; at++) {
@@ -318,7 +324,7 @@ const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc
     found = own_stage(generator, block, &number);
     if (found != NULL) {
         params = kvc_choice_base(&generator->choice, found->combination);
-        params.watch = found->length <= SMALL_LENGTH;
+        params.watch = found->length <= SMALL_LENGTH && generator->choice.watch_most > 0;
     } else {
         kvc_random random = kvc_random_for(generator->seed, generator->variant, stream_of(generator, block) ^ 0x5bd1e995u);
         if (is_guided(generator, block)) {
@@ -330,7 +336,7 @@ const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc
             params.call = kvc_choice_call(&generator->choice, (index < generator->opening ? index : turn) + generator->seed % 64);
         }
         if (index < generator->opening)
-            params.watch = 1;
+            params.watch = generator->choice.watch_most;
         /* A window of one token is legal, but no model decodes with it. */
         if (generator->draws.like == KVC_ASSISTED && params.window == 1)
             params.window = 2;

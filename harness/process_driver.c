@@ -1,4 +1,5 @@
 /* Drives an adapter that is a process of its own. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +7,8 @@
 #include "harness/channel.h"
 #include "harness/protocol.h"
 #include "reference/json.h"
+
+enum { MODEL_SEQUENCES = 4 }; /* of a whole model, for which an answer may take as long as one for a batch of a cache */
 
 typedef struct process_driver {
     kvc_driver base;
@@ -57,14 +60,11 @@ static kvc_drive send_line(process_driver *self, char *line, kvc_error *error)
     return stop(self, KVC_DRIVE_BAD);
 }
 
-static kvc_drive receive(process_driver *self, int64_t id, cJSON **json, char **results, kvc_error *error)
+static kvc_drive receive_within(process_driver *self, int timeout_ms, int64_t id, cJSON **json, char **results, kvc_error *error)
 {
     char *line;
     size_t length;
-    kvc_drive drive = kvc_channel_read_line(self->channel, KVC_REPLY_LINE_MAX,
-                                            self->answered ? self->options->timeout_ms
-                                                           : self->options->start_timeout_ms,
-                                            &line, &length, error);
+    kvc_drive drive = kvc_channel_read_line(self->channel, KVC_REPLY_LINE_MAX, timeout_ms, &line, &length, error);
 
     if (drive == KVC_DROVE && !kvc_reply_parse(line, length, id, json, results, error))
         drive = KVC_DRIVE_BAD;
@@ -72,6 +72,13 @@ static kvc_drive receive(process_driver *self, int64_t id, cJSON **json, char **
         return stop(self, drive);
     self->answered = 1;
     return KVC_DROVE;
+}
+
+static kvc_drive receive(process_driver *self, int64_t id, cJSON **json, char **results, kvc_error *error)
+{
+    int timeout_ms = self->answered ? self->options->timeout_ms : self->options->start_timeout_ms;
+
+    return receive_within(self, timeout_ms, id, json, results, error);
 }
 
 static kvc_drive greet(process_driver *self, cJSON **out, kvc_error *error)
@@ -184,6 +191,14 @@ static int show_steps(process_driver *self, kvc_reply *reply, const uint8_t *dat
     return next == 0;
 }
 
+/* The time for an answer. One for sequences of a whole model is longer by that much again for every few of them. */
+static int patience(const process_driver *self, const kvc_batch *batch)
+{
+    int times = batch->plan->predicts ? 1 + (int)batch->count / MODEL_SEQUENCES : 1;
+
+    return self->options->timeout_ms < INT_MAX / times ? times * self->options->timeout_ms : INT_MAX;
+}
+
 static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *context, kvc_error *error)
 {
     process_driver *self = (process_driver *)driver;
@@ -199,7 +214,7 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
         kvc_error_set(error, "no batch in flight");
         return KVC_DRIVE_BAD;
     }
-    drive = receive(self, id, &json, &results, error);
+    drive = receive_within(self, patience(self, &batch), id, &json, &results, error);
     if (drive != KVC_DROVE)
         return drive;
     self->batches--;
@@ -210,7 +225,7 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
         (self->with_places && !kvc_reply_check_places(reply, error))) {
         drive = KVC_DRIVE_BAD;
     } else {
-        drive = kvc_channel_read_bytes(self->channel, reply->bytes, self->options->timeout_ms, &data, error);
+        drive = kvc_channel_read_bytes(self->channel, reply->bytes, patience(self, &batch), &data, error);
         if (drive == KVC_DROVE && !show_steps(self, reply, data, step, context, error))
             drive = KVC_DRIVE_BAD;
     }

@@ -138,6 +138,21 @@ static void put_params(text *out, const kvc_plan *plan)
     put(out, "\"watch\":%d}", (int)plan->params.watch);
 }
 
+/* The number of a token, with the rows that its rows stand for where these are not the rows themselves. */
+static void put_number(text *out, const kvc_batch *batch, size_t sequence, int32_t token)
+{
+    const uint8_t(*origins)[KVC_ROWS_MAX] = batch->origins != NULL ? batch->origins[sequence] : NULL;
+
+    if (origins == NULL) {
+        put(out, "%d", (int)batch->numbers[sequence][token]);
+        return;
+    }
+    put(out, "[%d,[", (int)batch->numbers[sequence][token]);
+    for (int32_t row = 0; row < batch->plan->params.batch; row++)
+        put(out, "%s%d", row > 0 ? "," : "", origins[token][row]);
+    put(out, "]]");
+}
+
 char *kvc_request_run(int64_t id, const kvc_batch *batch)
 {
     text out = {0};
@@ -169,8 +184,10 @@ char *kvc_request_run(int64_t id, const kvc_batch *batch)
                 continue;
             }
             put(&out, "[");
-            for (int32_t token = 0; token < tokens_of(&batch->sequence[at]); token++)
-                put(&out, "%s%d", token > 0 ? "," : "", (int)numbers[token]);
+            for (int32_t token = 0; token < tokens_of(&batch->sequence[at]); token++) {
+                put(&out, token > 0 ? "," : "");
+                put_number(&out, batch, at, token);
+            }
             put(&out, "]");
         }
         put(&out, "]");

@@ -1,10 +1,12 @@
 #include "harness/runner.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "harness/detail.h"
+#include "harness/predictions.h"
 #include "harness/sequences_compare.h"
 #include "harness/system.h"
 
@@ -42,8 +44,14 @@ struct kvc_runner {
     uint8_t conforms[KVC_BLOCK];
     /* Of caches that hold several sequences: which ops were refused, and what the last one returned. */
     uint64_t refused[KVC_BLOCK];
+    uint64_t promised[KVC_BLOCK]; /* which crops were done of which the cache had said that it could */
     kvc_sequences_results results[KVC_BLOCK];
     kvc_sequences_pieces pieces[KVC_BLOCK][KVC_SEQUENCES_MAX];
+    /* Of whole models: what the last append predicted, at which step, and what fresh caches did. */
+    kvc_prediction prediction[KVC_BLOCK];
+    int predicted_at[KVC_BLOCK]; /* -1: nowhere */
+    kvc_prediction control_prediction[2];
+    const uint8_t (*origins)[KVC_ROWS_MAX]; /* of the tokens of a control run, NULL for none */
     int out_of_memory;
 };
 
@@ -71,6 +79,10 @@ void kvc_runner_close(kvc_runner *runner)
     kvc_generator_close(runner->generator);
     kvc_judge_close(runner->judge);
     kvc_collector_close(runner->collector);
+    for (int at = 0; at < KVC_BLOCK; at++)
+        kvc_prediction_clear(&runner->prediction[at]);
+    for (int at = 0; at < 2; at++)
+        kvc_prediction_clear(&runner->control_prediction[at]);
     free(runner);
 }
 
@@ -171,7 +183,9 @@ static int follow(kvc_runner *runner, int sequence)
     runner->started = sequence;
     runner->options.shared->sequences += runner->evaluating < 0;
     runner->conforms[sequence] = 1;
-    runner->refused[sequence] = 0;
+    runner->refused[sequence] = runner->promised[sequence] = 0;
+    runner->predicted_at[sequence] = -1;
+    kvc_prediction_start(&runner->prediction[sequence]);
     look_at_memory(runner, runner->shown->start + (uint64_t)sequence);
     if (runner->collector != NULL)
         kvc_collector_start(runner->collector);
@@ -235,6 +249,14 @@ static int look(kvc_runner *runner, size_t sequence, int step, const kvc_observa
             end_collection(runner, (int)sequence);
     }
     runner->refused[sequence] |= (uint64_t)(observation->outcome != 0) << step;
+    runner->promised[sequence] |= (uint64_t)(kvc_op_is_rollback(op->kind) && observation->claim == 1 && observation->outcome == 0) << step;
+    if (result == 0 && runner->shown->plan.predicts && op->kind == KVC_APPEND && observation->outcome == 0) {
+        runner->predicted_at[sequence] = step;
+        if (!kvc_prediction_take(&runner->prediction[sequence], observation)) {
+            runner->out_of_memory = 1;
+            return 1;
+        }
+    }
     if (result == 0)
         return 0;
     if (result == 2) {
@@ -300,7 +322,13 @@ static kvc_drive run_alone(kvc_runner *runner, flight *shown, int sequence, int 
 {
     kvc_sequence cut = shown->sequence[sequence];
     const int32_t *const list[1] = {numbers};
-    kvc_batch batch = {&shown->plan, 1, &cut, numbers != NULL ? list : NULL, collects(runner) && step == on_step_alone};
+    const uint8_t(*const origins[1])[KVC_ROWS_MAX] = {runner->origins};
+    kvc_batch batch = {.plan = &shown->plan,
+                       .count = 1,
+                       .sequence = &cut,
+                       .numbers = numbers != NULL ? list : NULL,
+                       .origins = numbers != NULL && runner->origins != NULL ? origins : NULL,
+                       .places = collects(runner) && step == on_step_alone};
     kvc_drive drive;
 
     if (length < cut.count)
@@ -425,6 +453,7 @@ static int run_one_by_one(kvc_runner *runner, flight *shown, kvc_drive lost, kvc
 typedef struct control {
     kvc_runner *runner;
     kvc_sequences_results results;
+    kvc_prediction *prediction; /* where to put it, or NULL; not owned */
     uint64_t digest;
     int failed;
 } control;
@@ -440,6 +469,8 @@ static int on_control_step(void *context, size_t sequence, int step, const kvc_o
                                    observation, &failure) != 0;
     self->digest = kvc_judge_opaque(self->runner->judge);
     kvc_sequences_results_take(&self->results, &self->runner->flight[1].sequence[sequence].op[step], observation);
+    if (self->prediction != NULL && !kvc_prediction_take(self->prediction, observation))
+        self->failed = self->runner->out_of_memory = 1;
     return self->failed;
 }
 
@@ -521,8 +552,8 @@ static int compare_with_fresh(kvc_runner *runner, flight *shown, int sequence, k
     kvc_sequence split = {0};
     int32_t numbers[KVC_OPS_MAX * 8];
     const kvc_model *model;
-    control in_one;
-    control one_by_one;
+    control in_one = {0};
+    control one_by_one = {0};
     kvc_failure failure;
     kvc_op record_on = {.kind = KVC_RECORD, .n = 1};
 
@@ -583,8 +614,8 @@ static int compare_sequence(kvc_runner *runner, flight *shown, int sequence, int
     const kvc_sequence *ops = &shown->sequence[sequence];
     const kvc_sequences_results *seen = &runner->results[sequence];
     const kvc_sequences_pieces *pieces = &runner->pieces[sequence][row];
-    control same;
-    control other;
+    control same = {0};
+    control other = {0};
     kvc_failure failure = {.slot = -1, .step = ops->count - 1, .deviation = KVC_DIFFERS, .place = KVC_PLACE_LOGITS,
                            .law = KVC_RESUME, .op = KVC_DECODE};
 
@@ -626,9 +657,89 @@ static int compare_sequences(kvc_runner *runner, flight *shown, int sequence, kv
     return 1;
 }
 
+/*
+ * RESUME for whole models: with a fresh cache that is given only the tokens that are still there, the last append must predict the
+ * same. Two fresh caches are asked, one in the same pieces and one in a single piece. Where these differ, the model itself depends on
+ * how it is fed: that is told of sequences that do nothing but append, and no other op is blamed for it.
+ */
+static int compare_predictions(kvc_runner *runner, flight *shown, int sequence, kvc_error *error)
+{
+    kvc_sequence ops = shown->sequence[sequence];
+    const kvc_prediction *seen = &runner->prediction[sequence];
+    kvc_kept kept = {.count = 0};
+    control pieces = {.prediction = &runner->control_prediction[0]};
+    control whole = {.prediction = &runner->control_prediction[1]};
+    kvc_failure failure = {.slot = -1, .deviation = KVC_DIFFERS, .place = KVC_PLACE_LOGITS, .op = KVC_APPEND};
+    kvc_rule_name rule = KVC_CONTRACT_CHUNK;
+    kvc_sequence appends;
+    const kvc_model *model;
+    uint64_t crops = 0;
+    int since_first;
+    int recording;
+    int good;
+
+    kvc_prediction_start(pieces.prediction);
+    kvc_prediction_start(whole.prediction);
+    ops.count = runner->predicted_at[sequence] + 1;
+    if (ops.count < 2)
+        return 1;
+    if (!kvc_judge_start(runner->judge, &shown->plan, NULL))
+        return 0;
+    model = kvc_judge_model(runner->judge);
+    for (int at = 0; at < ops.count; at++) {
+        if (!kvc_judge_assume_outcome(runner->judge, &ops.op[at], (runner->refused[sequence] >> at & 1u) != 0))
+            return 0;
+        kvc_kept_follow(&kept, model);
+        crops |= (uint64_t)kvc_op_is_rollback(ops.op[at].kind) << at;
+    }
+    since_first = model->recording_since_first;
+    if (!kvc_kept_finish(&kept, model) || kept.pieces == 0)
+        return 1;
+    failure.step = ops.count - 1;
+    failure.situation = kvc_judge_expectation(runner->judge)->situation;
+    recording = model->recording;
+    kvc_plan_copy(&runner->flight[1].plan, &shown->plan);
+    runner->flight[1].plan.params.watch = 0;
+    runner->flight[1].plan.params.batch = model->rows;
+    runner->origins = (const uint8_t(*)[KVC_ROWS_MAX])kept.origin;
+    kvc_kept_appends(&kept, recording, 1, &appends);
+    good = run_control(runner, &appends, kept.number, &whole, error);
+    if (good && !kvc_only_appends(&ops)) {
+        kvc_kept_appends(&kept, recording, 0, &appends);
+        good = run_control(runner, &appends, kept.number, &pieces, error);
+    }
+    runner->origins = NULL;
+    if (!good)
+        return 0;
+    /* A fresh cache that breaks a law itself gives no verdict on others, and no choice by chance does. */
+    if (whole.failed || pieces.failed || kvc_prediction_is_tied(seen) || kvc_prediction_is_tied(whole.prediction) ||
+        kvc_prediction_is_tied(pieces.prediction))
+        return 1;
+    if (kvc_only_appends(&ops)) {
+        failure.apart = (float)kvc_prediction_distance(seen, whole.prediction);
+        if (failure.apart <= kvc_prediction_bound())
+            return 1;
+        failure.law = KVC_CHUNK;
+    } else {
+        double noise = kvc_prediction_distance(pieces.prediction, whole.prediction);
+        double least = kvc_prediction_bound() + 8 * noise;
+        failure.apart = (float)fmin(kvc_prediction_distance(seen, pieces.prediction), kvc_prediction_distance(seen, whole.prediction));
+        if (!(noise <= kvc_prediction_bound()) || failure.apart <= least)
+            return 1;
+        failure.law = (uint8_t)kvc_prediction_law(&ops, runner->refused[sequence], &rule);
+        /* It was said, with recording on since the first append, that the crop could be done. */
+        if (failure.law == KVC_RESUME && since_first && (runner->promised[sequence] & crops) != 0)
+            kvc_failure_add(&failure, KVC_HONEST);
+    }
+    failure.rule = (int32_t)rule;
+    runner->shown = shown;
+    record(runner, sequence, &failure);
+    return describe_difference(runner, shown, sequence, &failure);
+}
+
 static kvc_drive submit(kvc_runner *runner, flight *next, kvc_error *error)
 {
-    kvc_batch batch = {&next->plan, (size_t)next->count, next->sequence, NULL, collects(runner)};
+    kvc_batch batch = {&next->plan, (size_t)next->count, next->sequence, NULL, NULL, collects(runner)};
 
     next->waiting = 1;
     return kvc_driver_submit(runner->options.driver, &batch, error);
@@ -656,13 +767,14 @@ static int collect(kvc_runner *runner, flight *oldest, flight *other, kvc_error 
         kvc_error_set(error, "not enough memory");
         return 0;
     }
-    if (oldest->plan.has_opaque || kvc_plan_has_sequences(&oldest->plan)) {
+    if (oldest->plan.has_opaque || oldest->plan.predicts || kvc_plan_has_sequences(&oldest->plan)) {
         uint8_t conforms[KVC_BLOCK];
         memcpy(conforms, runner->conforms, sizeof conforms);
         for (int at = 0; at < oldest->count; at++) {
             runner->conforms[at] = conforms[at];
             if (conforms[at] && !(oldest->plan.has_opaque ? compare_with_fresh(runner, oldest, at, error)
-                                                         : compare_sequences(runner, oldest, at, error)))
+                                  : oldest->plan.predicts ? compare_predictions(runner, oldest, at, error)
+                                                          : compare_sequences(runner, oldest, at, error)))
                 return 0;
         }
     }
@@ -789,7 +901,7 @@ int kvc_runner_range(kvc_runner *runner, uint64_t start, uint64_t end, kvc_error
             if (submit(runner, here, error) == KVC_DRIVE_BAD)
                 return 0;
             /* The caches of this process run when they are collected; opaque states need the other flight for controls. */
-            if (runner->options.driver->in_process || here->plan.has_opaque) {
+            if (runner->options.driver->in_process || here->plan.has_opaque || here->plan.predicts) {
                 if (!collect(runner, here, other, error))
                     return 0;
             }

@@ -215,7 +215,8 @@ int kvc_target_takes(const kvc_target *target, const char *variant)
 {
     if (strchr(variant, '+') != NULL && strchr(target->variant, '+') == NULL)
         return 0;
-    return target->variant[0] == '\0' || fnmatch(target->variant, variant, 0) == 0;
+    /* A family, such as that of whole models, is run when it is asked for. */
+    return target->variant[0] == '\0' ? strchr(variant, '/') == NULL : fnmatch(target->variant, variant, FNM_PATHNAME) == 0;
 }
 
 /*

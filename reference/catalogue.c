@@ -240,10 +240,8 @@ void kvc_catalogue_clear(kvc_catalogue *catalogue)
     memset(catalogue, 0, sizeof *catalogue);
 }
 
-const kvc_spec *kvc_catalogue_spec(const kvc_catalogue *catalogue, const char *subject, const char *variant)
+static const kvc_spec *find_spec(const kvc_catalogue *catalogue, const char *subject, const char *variant, size_t length)
 {
-    size_t length = strcspn(variant, "+");
-
     for (size_t at = 0; at < catalogue->specs; at++) {
         const kvc_spec *spec = &catalogue->spec[at];
         if (strcmp(spec->subject, subject) == 0 && strlen(spec->variant) == length &&
@@ -251,6 +249,14 @@ const kvc_spec *kvc_catalogue_spec(const kvc_catalogue *catalogue, const char *s
             return spec;
     }
     return NULL;
+}
+
+const kvc_spec *kvc_catalogue_spec(const kvc_catalogue *catalogue, const char *subject, const char *variant)
+{
+    const kvc_spec *spec = find_spec(catalogue, subject, variant, strcspn(variant, "+"));
+    const char *slash = spec == NULL ? strchr(variant, '/') : NULL;
+
+    return slash != NULL ? find_spec(catalogue, subject, variant, (size_t)(slash - variant)) : spec;
 }
 
 const kvc_contract *kvc_catalogue_contract(const kvc_catalogue *catalogue, const char *subject, const char *version,

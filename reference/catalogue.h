@@ -29,7 +29,10 @@ typedef struct kvc_catalogue {
  */
 int kvc_catalogue_read(const char *folder, kvc_catalogue *catalogue, kvc_error *error);
 void kvc_catalogue_clear(kvc_catalogue *catalogue);
-/* NULL when there is none. A name with a fault, `full+off_by_one`, has the spec of the part before the `+`. */
+/*
+ * NULL when there is none. A name with a fault, `full+off_by_one`, has the spec of the part before the `+`; one of a family that
+ * has no spec of its own, `model/llama`, that of the family, `model`.
+ */
 const kvc_spec *kvc_catalogue_spec(const kvc_catalogue *catalogue, const char *subject, const char *variant);
 /*
  * The contract of a version: the one with the greatest first version not above it; NULL when there is none. *assumed becomes 1

@@ -1,6 +1,7 @@
 #include "reference/check.h"
 
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "reference/values.h"
@@ -510,6 +511,27 @@ static kvc_deviation check_packed(kvc_encoder *encoder, const kvc_model *model, 
     return deviation;
 }
 
+/* Numbers that only the subject can work out: they are there for every new token of every row, and are numbers. */
+static kvc_deviation check_predicted(const kvc_model *model, int slot, const kvc_tensor *tensor)
+{
+    const kvc_slot *place = &model->plan->slot[slot];
+
+    if (tensor == NULL)
+        return KVC_MISSING;
+    if (tensor->dtype != KVC_FLOAT64)
+        return KVC_WRONG_DTYPE;
+    if (tensor->dims != 3 || tensor->shape[0] != model->rows || tensor->shape[1] != model->appended ||
+        tensor->shape[2] != place->channels || kvc_tensor_elements(tensor) < 0)
+        return KVC_WRONG_SHAPE;
+    for (int64_t at = 0; at < kvc_tensor_elements(tensor); at++) {
+        double value;
+        memcpy(&value, (const uint8_t *)tensor->data + kvc_tensor_element(tensor, at), sizeof value);
+        if (!isfinite(value))
+            return KVC_WRONG_VALUE;
+    }
+    return KVC_AS_EXPECTED;
+}
+
 kvc_deviation kvc_check_at_length(kvc_encoder *encoder, const kvc_model *model, int slot, const kvc_extent *extent,
                                   const kvc_tensor *tensor)
 {
@@ -522,6 +544,8 @@ kvc_deviation kvc_check_at_length(kvc_encoder *encoder, const kvc_model *model, 
     int64_t count;
     strides step;
 
+    if (extent->kind == KVC_CELL_PREDICTED)
+        return check_predicted(model, slot, tensor);
     if (extent->kind == KVC_CELL_UNKNOWN || extent->kind == KVC_CELL_SEEN)
         return KVC_AS_EXPECTED;
     if (extent->kind == KVC_CELL_NUMBER || extent->kind == KVC_CELL_AT_LEAST)

@@ -44,6 +44,7 @@ typedef struct kvc_failure {
     int32_t rule;  /* kvc_rule_name of the rule that decides */
     int32_t rule_layer; /* and the layer that it holds for */
     uint32_t complaint; /* what the error of a refusal says, numbers left out; 0: it was not refused */
+    float apart; /* how far logits are from those of a fresh cache, in parts of the largest; 0 for all other failures */
     kvc_situation situation;
 } kvc_failure;
 

@@ -21,7 +21,8 @@ enum {
     KVC_IS_ORIGINAL_LENGTH,
     KVC_IS_ORIGINAL_OTHER,
     KVC_IS_ROW_POSITION,
-    KVC_IS_ROW_PADDING
+    KVC_IS_ROW_PADDING,
+    KVC_IS_ASIDE /* said of an append, and no part of the cache */
 };
 
 /* What a tensor was when it was first shown. */

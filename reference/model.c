@@ -183,7 +183,8 @@ static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectatio
         const kvc_contract_rule *const *rule = plan->layer[layer].rules.rule;
         if (rule[KVC_CONTRACT_CROP]->value == KVC_CROP_REFUSE)
             merge(out, KVC_MUST_REFUSE, rule[KVC_CONTRACT_CROP], layer);
-        if (rule[KVC_CONTRACT_CROP]->value == KVC_CROP_EITHER && n <= 0)
+        if (rule[KVC_CONTRACT_CROP]->value == KVC_CROP_EITHER &&
+            (n <= 0 || rule[KVC_CONTRACT_CROP_POSITIVE]->value == KVC_POSITIVE_KEEP))
             merge(out, KVC_EITHER, rule[KVC_CONTRACT_CROP], layer);
         if (n > 0 && rule[KVC_CONTRACT_CROP_POSITIVE]->value == KVC_POSITIVE_NOTHING)
             merge(out, KVC_EITHER, rule[KVC_CONTRACT_CROP_POSITIVE], layer);

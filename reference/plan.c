@@ -265,6 +265,7 @@ static int find_boundary(const kvc_plan *plan)
         int size = 0;
         switch (plan->slot[at].view->rule) {
         case KVC_RULE_WINDOW:
+        case KVC_RULE_PREDICTED:
             size = plan->params.window;
             break;
         case KVC_RULE_LAST:
@@ -325,6 +326,7 @@ static void find_traits(kvc_plan *plan)
                             view->rule == KVC_RULE_FIXED_PREFIX_WINDOW;
         plan->has_chunks |= view->rule == KVC_RULE_CHUNKED;
         plan->has_opaque |= view->rule == KVC_RULE_OPAQUE;
+        plan->predicts |= view->rule == KVC_RULE_PREDICTED;
         plan->has_window |= view->rule == KVC_RULE_WINDOW || view->rule == KVC_RULE_FIXED_WINDOW ||
                             view->rule == KVC_RULE_PREFIX_WINDOW || view->rule == KVC_RULE_FIXED_PREFIX_WINDOW;
         plan->has_static |= view->is_static;

@@ -57,6 +57,7 @@ typedef struct kvc_plan {
     int has_chunks; /* chunked */
     int has_prefix; /* prefix_window, fixed_prefix_window: no text may say what an append means to them */
     int refuses_append; /* a layer, of which there is only one, is never fed */
+    int predicts;   /* what a whole model predicts */
     int slots;
     kvc_slot slot[KVC_SLOTS_MAX]; /* the first `slots` are set */
 } kvc_plan;

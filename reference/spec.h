@@ -53,9 +53,10 @@ typedef enum kvc_view_rule {
     KVC_RULE_BYTES,        /* how much memory it takes: a number that is no less than what it must hold takes */
     KVC_RULE_SEEN,         /* which of the returned tokens each new token may see */
     KVC_RULE_SEEN_WINDOW,  /* the same, when only the newest `window` are asked for */
-    KVC_RULE_OPAQUE        /* the subject's own; only compared with itself */
+    KVC_RULE_OPAQUE,       /* the subject's own; only compared with itself */
+    KVC_RULE_PREDICTED     /* nothing is shown of the cache but what a whole model predicts with it */
 } kvc_view_rule;
-enum { KVC_VIEW_RULES = 27 };
+enum { KVC_VIEW_RULES = 28 };
 
 typedef enum kvc_dim {
     KVC_DIM_BATCH = 0,
@@ -86,9 +87,10 @@ typedef enum kvc_returned {
     KVC_RETURNS_PRIOR,        /* what was held before, by an append that finished a block */
     KVC_RETURNS_ROTATING,     /* of one token: what is held now; of several: capacity - 1 tokens and the new ones, oldest first */
     KVC_RETURNS_SEEN,         /* see KVC_RULE_SEEN */
-    KVC_RETURNS_BLOCK_START   /* the position at which the block began that was unfinished before: a number */
+    KVC_RETURNS_BLOCK_START,  /* the position at which the block began that was unfinished before: a number */
+    KVC_RETURNS_PREDICTED     /* logits of the new tokens, which only the subject can work out */
 } kvc_returned;
-enum { KVC_RETURNED_KINDS = 12 };
+enum { KVC_RETURNED_KINDS = 13 };
 
 /* What users call such a cache, whatever the runtime. */
 typedef enum kvc_kind {
@@ -103,9 +105,10 @@ typedef enum kvc_kind {
     KVC_KIND_HYBRID,     /* states and tokens in one layer or one context */
     KVC_KIND_LAYERS,     /* a container of layers of these kinds */
     KVC_KIND_CROSS,      /* beside a cross-attention that is set once */
-    KVC_KIND_NONE        /* stores nothing */
+    KVC_KIND_NONE,       /* stores nothing */
+    KVC_KIND_MODEL       /* a whole model with the cache that it asks for */
 } kvc_kind;
-enum { KVC_KINDS = 12 };
+enum { KVC_KINDS = 13 };
 
 /* What a cache that holds several sequences keeps of each. */
 typedef enum kvc_memory {

@@ -56,6 +56,8 @@ const kvc_view_kind *kvc_view_kind_of(kvc_view_rule rule)
     case KVC_RULE_SEEN:
     case KVC_RULE_SEEN_WINDOW:
         return &kvc_view_seen;
+    case KVC_RULE_PREDICTED:
+        return &kvc_view_predicted;
     case KVC_RULE_OPAQUE:
         return &kvc_view_opaque;
     }
@@ -145,6 +147,9 @@ int kvc_view_returned(const kvc_model *model, int slot, kvc_extent *extent)
     case KVC_RETURNS_SEEN:
         extent->kind = KVC_CELL_SEEN;
         break;
+    case KVC_RETURNS_PREDICTED:
+        extent->kind = KVC_CELL_PREDICTED;
+        break;
     case KVC_RETURNS_CLOSED:
     case KVC_RETURNS_PRIOR:
     case KVC_RETURNS_BLOCK_START:
@@ -183,6 +188,7 @@ void kvc_view_cell(const kvc_model *model, int slot, const kvc_extent *extent, i
     case KVC_CELL_NUMBER:
     case KVC_CELL_AT_LEAST:
     case KVC_CELL_SEEN:
+    case KVC_CELL_PREDICTED:
     case KVC_CELL_UNKNOWN:
         break;
     }

@@ -15,6 +15,7 @@ typedef enum kvc_cell_kind {
     KVC_CELL_NUMBER,    /* one element of type int64, which is `end`, or up to `first_max` less */
     KVC_CELL_AT_LEAST,  /* one element of type int64, which is `end` or more */
     KVC_CELL_SEEN,      /* a mask: see reference/check_seen.h */
+    KVC_CELL_PREDICTED, /* numbers of which only the sizes are known */
     KVC_CELL_UNKNOWN    /* nothing is known */
 } kvc_cell_kind;
 
@@ -82,6 +83,7 @@ extern const kvc_view_kind kvc_view_unused;
 extern const kvc_view_kind kvc_view_bytes;
 extern const kvc_view_kind kvc_view_seen;
 extern const kvc_view_kind kvc_view_opaque;
+extern const kvc_view_kind kvc_view_predicted;
 /* What the last append must have returned of a ring. */
 void kvc_view_rotating_returned(const kvc_model *model, int slot, kvc_extent *extent);
 

@@ -20,7 +20,7 @@ static scene *begin(void) {
     tiny_plan(s->subject);
     s->sequence[0] = (kvc_sequence){2, {{.kind = KVC_APPEND, .n = 3}, {.kind = KVC_CROP, .n = -5}}};
     s->sequence[1] = (kvc_sequence){1, {{.kind = KVC_APPEND, .n = 1}}};
-    s->batch = (kvc_batch){&s->subject->plan, 2, s->sequence, NULL, 0};
+    s->batch = (kvc_batch){&s->subject->plan, 2, s->sequence, NULL, NULL, 0};
     return s;
 }
 
@@ -627,7 +627,7 @@ Test(protocol, request_of_layers_and_parts) {
     kvc_plan plan;
     kvc_params params = kvc_params_standard();
     kvc_sequence sequence = {1, {{.kind = KVC_APPEND, .n = 1}}};
-    kvc_batch batch = {&plan, 1, &sequence, NULL, 0};
+    kvc_batch batch = {&plan, 1, &sequence, NULL, NULL, 0};
     read_shipped(&catalogue);
     params.layers = 1;
     cr_assert(kvc_plan_make(&catalogue, kvc_catalogue_contract_by_id(&catalogue, "transformers-5.24"),

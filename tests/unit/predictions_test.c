@@ -1,0 +1,162 @@
+/* Whole models: which logits are compared, with which tokens of a fresh cache, and which law a difference breaks. */
+#include "tests/unit/support.h"
+
+#include <math.h>
+
+#include "harness/choice.h"
+#include "harness/predictions.h"
+#include "reference/judge.h"
+
+enum { WORDS = 3 };
+
+static kvc_observation observation;
+
+static const kvc_observation *observed(const double *value, int64_t tokens, const double *margin) {
+    memset(&observation, 0, sizeof observation);
+    observation.tensors = margin != NULL ? 2 : 1;
+    observation.tensor[0] = (kvc_tensor){.name = "returned.logits", .dtype = KVC_FLOAT64, .dims = 3, .shape = {1, tokens, WORDS},
+                                         .data = value};
+    observation.tensor[1] =
+        (kvc_tensor){.name = "returned.margin", .dtype = KVC_FLOAT64, .dims = 1, .shape = {1}, .data = margin};
+    return &observation;
+}
+
+static kvc_prediction predicted(const double *value, int64_t tokens) {
+    kvc_prediction out = {.value = NULL};
+    kvc_prediction_start(&out);
+    cr_assert(kvc_prediction_take(&out, observed(value, tokens, NULL)));
+    return out;
+}
+
+Test(predictions, the_last_tokens_are_compared_in_parts_of_the_largest) {
+    static const double one[] = {1, 2, -4};
+    static const double two[] = {9, 9, 9, 1, 2.5, -4};
+    kvc_prediction seen = predicted(one, 1);
+    kvc_prediction longer = predicted(two, 2);
+    kvc_prediction nothing = {.value = NULL};
+    cr_expect_float_eq(kvc_prediction_distance(&seen, &longer), 0.5 / 4, 1e-12);
+    cr_expect_eq(kvc_prediction_distance(&seen, &seen), 0);
+    cr_expect(isinf(kvc_prediction_distance(&longer, &seen)), "the fresh cache says nothing of the first of two tokens");
+    cr_expect(isinf(kvc_prediction_distance(&nothing, &seen)));
+    kvc_prediction_clear(&seen);
+    kvc_prediction_clear(&longer);
+}
+
+Test(predictions, a_close_choice_of_any_append_is_a_tie) {
+    static const double logits[] = {1, 2, 3};
+    static const double close = 1e-9;
+    static const double wide = 0.25;
+    static const double unknown = NAN;
+    kvc_prediction prediction = predicted(logits, 1);
+    cr_expect_not(kvc_prediction_is_tied(&prediction), "a model that chooses nothing");
+    cr_assert(kvc_prediction_take(&prediction, observed(logits, 1, &wide)));
+    cr_expect_not(kvc_prediction_is_tied(&prediction));
+    cr_assert(kvc_prediction_take(&prediction, observed(logits, 1, &close)));
+    cr_assert(kvc_prediction_take(&prediction, observed(logits, 1, &wide)));
+    cr_expect(kvc_prediction_is_tied(&prediction), "an earlier append has chosen by chance");
+    kvc_prediction_start(&prediction);
+    cr_expect_not(kvc_prediction_is_tied(&prediction));
+    cr_assert(kvc_prediction_take(&prediction, observed(logits, 1, &unknown)));
+    cr_expect(kvc_prediction_is_tied(&prediction));
+    kvc_prediction_clear(&prediction);
+}
+
+/* A sequence of ops, performed by the reference on the shipped spec of whole models; what is kept of it. */
+typedef struct kept_case {
+    const char *op[8];
+    const char *pieces; /* the appends of a fresh cache */
+    const char *numbers;
+} kept_case;
+
+static void follow(const kept_case *given) {
+    kvc_catalogue catalogue;
+    kvc_error error = {""};
+    kvc_params params = kvc_params_standard();
+    kvc_plan *plan = malloc(sizeof *plan);
+    kvc_kept *kept = calloc(1, sizeof *kept);
+    kvc_judge *judge = kvc_judge_open();
+    kvc_sequence appends;
+    char text[256] = "";
+    cr_assert(plan != NULL && kept != NULL && judge != NULL);
+    read_shipped(&catalogue);
+    params.batch = 2;
+    cr_assert(kvc_plan_make(&catalogue, kvc_catalogue_contract_by_id(&catalogue, "transformers-5.24"),
+                            kvc_catalogue_spec(&catalogue, "transformers", "model/llama"), "model/llama", &params, plan, &error),
+              "%s", error.text);
+    cr_expect(plan->predicts);
+    cr_assert(kvc_judge_start(judge, plan, NULL));
+    for (int at = 0; given->op[at] != NULL; at++) {
+        kvc_op op = op_of(given->op[at]);
+        cr_assert(kvc_judge_assume_outcome(judge, &op, 0));
+        kvc_kept_follow(kept, kvc_judge_model(judge));
+    }
+    cr_assert(kvc_kept_finish(kept, kvc_judge_model(judge)));
+    kvc_kept_appends(kept, 0, 0, &appends);
+    for (int at = 0; at < appends.count; at++)
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d", at > 0 ? " " : "", (int)appends.op[at].n);
+    cr_expect_str_eq(text, given->pieces, "%s: %s", given->op[0], text);
+    text[0] = '\0';
+    for (int at = 0; at < kept->count; at++)
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d/%d%d", at > 0 ? " " : "", (int)kept->number[at],
+                       kept->origin[at][0], kept->origin[at][1]);
+    cr_expect_str_eq(text, given->numbers, "%s", text);
+    kvc_kept_appends(kept, 1, 1, &appends);
+    cr_expect_eq(appends.count, 2);
+    cr_expect_eq(appends.op[0].kind, KVC_RECORD);
+    cr_expect_eq(appends.op[1].n, kept->count);
+    kvc_judge_close(judge);
+    kvc_catalogue_clear(&catalogue);
+    free(kept);
+    free(plan);
+}
+
+Test(predictions, what_stays_comes_in_the_pieces_in_which_it_came) {
+    static const kept_case cases[] = {
+        {{"append 2", "append 3", "crop -1", "append 1", NULL}, "2 2 1", "0/01 1/01 2/01 3/01 5/01"},
+        {{"append 2", "append 3", "crop -4", "append 2", NULL}, "1 2", "0/01 5/01 6/01"},
+        {{"append 2", "reset", "append 1", NULL}, "1", "2/01"},
+        {{"append 1", "reorder 1 0", "append 1", NULL}, "1 1", "0/10 1/01"},
+        {{"append 1", "copy", "append 2", NULL}, "1 2", "0/01 1/01 2/01"},
+    };
+    for (size_t at = 0; at < sizeof cases / sizeof cases[0]; at++)
+        follow(&cases[at]);
+}
+
+static kvc_law law_of(const char *first, const char *second, const char *third, uint64_t refused) {
+    kvc_sequence ops = {3, {op_of(first), op_of(second), op_of(third)}};
+    kvc_rule_name rule;
+    return kvc_prediction_law(&ops, refused, &rule);
+}
+
+Test(predictions, the_law_is_that_of_the_ops_before) {
+    cr_expect_eq(law_of("append 2", "crop -1", "append 1", 0), KVC_RESUME);
+    cr_expect_eq(law_of("append 2", "reset", "append 1", 0), KVC_RESET_LAW);
+    cr_expect_eq(law_of("append 2", "reorder 1 0", "append 1", 0), KVC_BATCH);
+    cr_expect_eq(law_of("append 2", "copy", "append 1", 0), KVC_SAVE);
+    cr_expect_eq(law_of("append 2", "crop -1", "append 1", 2), KVC_ATOMIC, "a refused crop has changed something");
+    cr_expect_eq(law_of("append 2", "append 1", "append 1", 0), KVC_CHUNK);
+}
+
+Test(predictions, how_inputs_lie_and_are_given_is_the_models_own) {
+    static const char *const variants[] = {"model/llama", NULL};
+    kvc_catalogue catalogue;
+    kvc_rules rules;
+    kvc_choice choice;
+    kvc_random random = kvc_random_for(1, "model/llama", 0);
+    const kvc_spec *spec;
+    read_shipped(&catalogue);
+    spec = kvc_catalogue_spec(&catalogue, "transformers", "model/llama");
+    cr_assert_not_null(spec);
+    kvc_catalogue_rules(&catalogue, kvc_catalogue_contract_by_id(&catalogue, "transformers-5.24"), spec->variant, &rules);
+    kvc_choice_make(&catalogue, spec, &rules, "5.24.0", variants, &choice);
+    cr_expect_eq(choice.combinations, 2, "two kinds of attention");
+    cr_expect_eq(kvc_choice_base(&choice, 1).watch, 0);
+    for (int at = 0; at < 200; at++) {
+        kvc_params params = kvc_choice_random(&choice, &random);
+        cr_assert_eq(params.watch, 0);
+        cr_assert_eq(params.layout, KVC_CONTIGUOUS);
+        cr_assert_eq(params.call, KVC_CALL_POSITION);
+        cr_assert_eq(kvc_choice_call(&choice, (uint64_t)at), KVC_CALL_POSITION);
+    }
+    kvc_catalogue_clear(&catalogue);
+}
