@@ -111,8 +111,12 @@ int kvc_choice_narrow(kvc_choice *choice, const kvc_draws *draws, kvc_error *err
         if (offset == offsetof(kvc_params, call))
             choice->calls &= draws->words[at];
         if (offset == offsetof(kvc_params, watch)) {
-            choice->watch_least = draws->low[at];
-            choice->watch_most = draws->high[at];
+            if (draws->low[at] > choice->watch_least)
+                choice->watch_least = draws->low[at];
+            if (draws->high[at] < choice->watch_most)
+                choice->watch_most = draws->high[at];
+            if (choice->watch_least > choice->watch_most)
+                return nothing_left(choice, draws, table[at].name, error);
         }
         if ((spec->params & (1u << at)) == 0 || (choice->frozen & (1u << at)) != 0)
             continue;

@@ -14,7 +14,7 @@ from kvconform_adapter.any_script import write_script
 from kvconform_adapter.any_spec import Told
 from kvconform_adapter.any_values import Inputs
 from kvconform_adapter.reply import WORDS, Descriptions, Reply
-from kvconform_adapter.request import ROWS_MAX, Op, Params, RequestError, ScriptRequest
+from kvconform_adapter.request import ROWS_MAX, Op, Origins, Params, RequestError, ScriptRequest
 from kvconform_adapter.subject import LoadedSubject
 
 Last = dict[str, tuple[str, bytes]]
@@ -81,8 +81,9 @@ class Runner:
         self.axes = plan.description.axes
         self.watch = plan.params.watch == 1
 
-    def sequence(self, ops: list[Op], numbers: list[int] | None) -> str:
+    def sequence(self, ops: list[Op], numbers: list[int] | None, origins: Origins | None) -> str:
         """All steps of one sequence, as JSON."""
+        del origins
         session = Session(self.plan)
         steps = [
             self.append(session, int(argument), numbers)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kvconform_adapter.formula import fold_all
 from kvconform_adapter.reply import WORDS, Descriptions, Reply
-from kvconform_adapter.request import Op, Params, RequestError, ScriptRequest
+from kvconform_adapter.request import Op, Origins, Params, RequestError, ScriptRequest
 from kvconform_adapter.subject import LoadedSubject
 
 if TYPE_CHECKING:
@@ -75,8 +75,9 @@ class Runner:
         self.arrays: list[Any] = []
         """What the steps of the sequence so far show, in order."""
 
-    def sequence(self, ops: list[Op], numbers: list[int] | None) -> str:
+    def sequence(self, ops: list[Op], numbers: list[int] | None, origins: Origins | None) -> str:
         """All steps of one sequence, as JSON."""
+        del origins
         session = self.plan.open()
         self.arrays = []
         steps = [
@@ -232,8 +233,9 @@ class BatchRunner:
         self.reply = reply
         self.arrays: list[Any] = []
 
-    def sequence(self, ops: list[Op], numbers: list[int] | None) -> str:
+    def sequence(self, ops: list[Op], numbers: list[int] | None, origins: Origins | None) -> str:
         """All steps of one sequence, as JSON."""
+        del origins
         from kvconform_adapter.mlx_batches import Batch, tokens_of  # noqa: PLC0415
 
         if numbers is not None:

@@ -18,6 +18,9 @@ ROWS_MAX = 1_024
 Op = tuple[str, int | tuple[int, ...] | None]
 """Name and argument: a number, a tuple of rows or of tokens for rows, or None. Of `split` the number comes first."""
 
+Origins = list[list[int]]
+"""For each token of a sequence, which rows its rows stand for."""
+
 DTYPES = ("float32", "float16", "bfloat16", "float64")
 LAYOUTS = ("contiguous", "strided")
 VALUES = ("digits", "two_levels")
@@ -80,12 +83,16 @@ NAMES = frozenset(field.name for field in fields(Params))
 
 @dataclass(frozen=True)
 class RunRequest:
-    """One `run`: for each sequence its ops, and its token numbers where they are not 0, 1, 2, ..."""
+    """One `run`: for each sequence its ops, and its token numbers where they are not 0, 1, 2, ...
+
+    `origins`: which rows they are those of, where these are not the rows into which they go.
+    """
 
     variant: str
     params: Params
     sequences: list[list[Op]]
     numbers: list[list[int] | None]
+    origins: list[Origins | None]
     places: int = 0
     """1: to be told which places of the subject's code are run."""
 
@@ -241,6 +248,24 @@ def check_rows(ops: list[Op], rows: int) -> None:
             possible |= repeated
 
 
+def read_numbers(value: object, rows: int) -> tuple[list[int], Origins | None]:
+    """The numbers of the tokens of one sequence, `[0, 1]`, or those with the rows that they are of, `[[0, [1, 0]]]`."""
+    entries = read_list(value, "numbers", TOKENS_MAX)
+    numbers: list[int] = []
+    origins: Origins = []
+    for entry in entries:
+        number = entry
+        if type(entry) is list:
+            if len(entry) != 2 or not is_rows(entry[1]) or len(entry[1]) != rows:
+                raise RequestError(f'field "numbers": expected a number and a list of {rows} rows')
+            number = entry[0]
+            origins.append(entry[1])
+        numbers.append(read_int(number, "numbers", 0, TOKENS_MAX - 1))
+    if origins and len(origins) != len(numbers):
+        raise RequestError('field "numbers": expected rows with every number or with none')
+    return numbers, origins or None
+
+
 def read_run(message: dict[str, Any]) -> RunRequest:
     """A `run` request."""
     sequences = [
@@ -250,6 +275,7 @@ def read_run(message: dict[str, Any]) -> RunRequest:
     for ops in sequences:
         check_rows(ops, params.batch)
     numbers: list[list[int] | None] = [None] * len(sequences)
+    origins: list[Origins | None] = [None] * len(sequences)
     if message.get("numbers") is not None:
         lists = read_list(message["numbers"], "numbers", SEQUENCES_MAX)
         if len(lists) != len(sequences):
@@ -257,16 +283,16 @@ def read_run(message: dict[str, Any]) -> RunRequest:
         for position, entry in enumerate(lists):
             if entry is None:
                 continue
-            for number in read_list(entry, "numbers", TOKENS_MAX):
-                read_int(number, "numbers", 0, TOKENS_MAX - 1)
-            if len(entry) < sum(op[1] for op in sequences[position] if op[0] == "append"):  # type: ignore[misc]
+            given, origins[position] = read_numbers(entry, params.batch)
+            if len(given) < sum(op[1] for op in sequences[position] if op[0] == "append"):  # type: ignore[misc]
                 raise RequestError('field "numbers": a list is shorter than the tokens that its sequence appends')
-            numbers[position] = entry
+            numbers[position] = given
     return RunRequest(
         variant=read_text(message.get("variant"), "variant", 63),
         params=params,
         sequences=sequences,
         numbers=numbers,
+        origins=origins,
         places=read_int(message.get("places", 0), "places", 0, 1),
     )
 

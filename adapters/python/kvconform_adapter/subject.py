@@ -12,16 +12,16 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from kvconform_adapter.places import Places
 from kvconform_adapter.reply import Described, Reply
-from kvconform_adapter.request import Op, Params, RequestError, RunRequest, ScriptRequest
+from kvconform_adapter.request import Op, Origins, Params, RequestError, RunRequest, ScriptRequest
 
 PLANS_MAX = 32
 """Plans kept, each with its tables of inputs."""
 
 
 class Sequences(Protocol):
-    """Performs sequences by one plan, into one reply."""
+    """Performs sequences by one plan, into one reply. `origins` is None but for whole models."""
 
-    def sequence(self, ops: list[Op], numbers: list[int] | None) -> str:
+    def sequence(self, ops: list[Op], numbers: list[int] | None, origins: Origins | None) -> str:
         """All steps of one sequence, as JSON."""
 
 
@@ -113,6 +113,11 @@ class LoadedSubject(ABC, Generic[Plan, Described]):
             self.plans.move_to_end(key)
         return plan
 
+    def knows_origins(self, variant: str) -> bool:
+        """Whether the tokens of this variant can be given rows of their own."""
+        del variant
+        return False
+
     def tidy(self) -> None:
         """Between two requests: forget what has become too much."""
         self.table.tidy()
@@ -123,16 +128,17 @@ class LoadedSubject(ABC, Generic[Plan, Described]):
         self.tidy()
         reply = Reply(self.table)
         runner = self.runner(plan, request.params, reply)
+        if any(request.origins) and not self.knows_origins(request.variant):
+            raise RequestError('field "numbers": this cache cannot be told which rows its rows stand for')
         if request.places:
             return self.run_watched(request, runner, reply)
         results = [
-            runner.sequence(ops, numbers) for ops, numbers in zip(request.sequences, request.numbers, strict=True)
+            runner.sequence(*sequence)
+            for sequence in zip(request.sequences, request.numbers, request.origins, strict=True)
         ]
         return reply.body(results), reply.raw
 
-    def run_watched(
-        self, request: RunRequest, runner: Sequences, reply: Reply[Described]
-    ) -> tuple[str, list[bytes]]:
+    def run_watched(self, request: RunRequest, runner: Sequences, reply: Reply[Described]) -> tuple[str, list[bytes]]:
         """The same, and of each sequence the places that it was the first to come to."""
         if self.places is None:
             file = sys.modules[self.module].__file__
@@ -140,9 +146,9 @@ class LoadedSubject(ABC, Generic[Plan, Described]):
                 raise RequestError(f'field "places": {self.name} has no files to look at')
             self.places = Places(Path(file).parent)
         results, places = [], []
-        for ops, numbers in zip(request.sequences, request.numbers, strict=True):
+        for sequence in zip(request.sequences, request.numbers, request.origins, strict=True):
             with self.places.watch():
-                results.append(runner.sequence(ops, numbers))
+                results.append(runner.sequence(*sequence))
             places.append(self.places.take())
         return f'{reply.body(results)},"places":{json.dumps(places)}', reply.raw
 

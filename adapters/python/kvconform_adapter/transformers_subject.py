@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from kvconform_adapter.formula import fold_all
 from kvconform_adapter.reply import Reply, Table, Watch
-from kvconform_adapter.request import ROWS_MAX, Op, Params, ScriptRequest
+from kvconform_adapter.request import ROWS_MAX, Op, Origins, Params, ScriptRequest
 from kvconform_adapter.subject import LoadedSubject
 
 if TYPE_CHECKING:
     from kvconform_adapter.transformers_calls import Plan, Session
+    from kvconform_adapter.transformers_models import ModelPlan, ModelRunner
     from kvconform_adapter.values import TablePool
 
 
@@ -35,8 +36,9 @@ class Runner:
         self.names: dict[int, tuple[list[list[str]], list[list[str]]]] = {}
         self.inputs: dict[tuple[int, int, int], tuple[list[list[Any]], list[tuple[Any, int]]]] = {}
 
-    def sequence(self, ops: list[Op], numbers: list[int] | None) -> str:
+    def sequence(self, ops: list[Op], numbers: list[int] | None, origins: Origins | None) -> str:
         """All steps of one sequence, as JSON."""
+        del origins
         session = self.plan.open()
         if self.watch:
             session.inputs, session.results = Watch(self.reply), Watch(self.reply)
@@ -285,7 +287,7 @@ class Runner:
         return found
 
 
-class TransformersSubject(LoadedSubject["Plan", Table]):
+class TransformersSubject(LoadedSubject["Plan | ModelPlan", Table]):
     """The subject `transformers`."""
 
     name = "transformers"
@@ -336,6 +338,9 @@ class TransformersSubject(LoadedSubject["Plan", Table]):
         names = available_variants() + available_containers()
         self.variants = [name for name in names if name not in self.unavailable]
         self.locations = class_locations(self.variants)
+        from kvconform_adapter.transformers_models import model_variants  # noqa: PLC0415
+
+        self.variants += model_variants(str(Path(transformers.__file__).parent))
 
     def libraries(self) -> dict[str, str]:
         """The versions of what the subject stands on."""
@@ -357,10 +362,13 @@ class TransformersSubject(LoadedSubject["Plan", Table]):
 
         return cache_classes(Path(transformers.__file__).parent)
 
-    def make_plan(self, variant: str, params: Params) -> Plan:
+    def make_plan(self, variant: str, params: Params) -> Plan | ModelPlan:
         """A plan for a variant that the subject has."""
         from kvconform_adapter.transformers_calls import PlanMaker  # noqa: PLC0415
+        from kvconform_adapter.transformers_models import FAMILY, ModelPlan  # noqa: PLC0415
 
+        if variant.startswith(FAMILY):
+            return ModelPlan(variant, params)
         return PlanMaker(params, self.pool).make(variant)
 
     def tidy(self) -> None:
@@ -368,12 +376,24 @@ class TransformersSubject(LoadedSubject["Plan", Table]):
         self.pool.tidy()
         super().tidy()
 
-    def runner(self, plan: Plan, params: Params, reply: Reply[Table]) -> Runner:
+    def runner(self, plan: Plan | ModelPlan, params: Params, reply: Reply[Table]) -> Runner | ModelRunner:
         """What performs the sequences of one request."""
-        return Runner(plan, params, reply)
+        from kvconform_adapter.transformers_models import ModelPlan, ModelRunner  # noqa: PLC0415
+
+        return ModelRunner(plan, reply) if isinstance(plan, ModelPlan) else Runner(plan, params, reply)
+
+    def knows_origins(self, variant: str) -> bool:
+        """Whether the tokens of this variant can be given rows of their own."""
+        from kvconform_adapter.transformers_models import FAMILY  # noqa: PLC0415
+
+        return variant.startswith(FAMILY)
 
     def write(self, request: ScriptRequest) -> str:
         """The stand-alone program for a case of a variant that the subject has."""
+        from kvconform_adapter.transformers_model_script import write_model_script  # noqa: PLC0415
+        from kvconform_adapter.transformers_models import FAMILY  # noqa: PLC0415
         from kvconform_adapter.transformers_script import write_script  # noqa: PLC0415
 
+        if request.variant.startswith(FAMILY):
+            return write_model_script(request, self.version)
         return write_script(request, self.version)

@@ -1,0 +1,113 @@
+"""Whole models: which there are, what they predict, and the programs for their cases."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kvconform_adapter.request import RequestError, read_numbers
+
+from adapter_process import Adapter, Step, adapter_environment
+
+PARAMS = {"batch": 2, "channels": 64, "window": 4, "dtype": "float64", "parts": "eager+dynamic"}
+
+
+def run(adapter: Adapter, variant: str, sequences: list[Any], **more: Any) -> list[list[Step]]:
+    """The steps of sequences on a model."""
+    return adapter.run(variant, PARAMS, *sequences, **more)
+
+
+def logits(step: Step) -> list[float]:
+    """What a step predicts."""
+    assert step.outcome == 0, step.error
+    return step.values("returned.logits")
+
+
+def test_numbers_may_name_the_rows_that_they_are_of() -> None:
+    assert read_numbers([0, 4], 2) == ([0, 4], None)
+    assert read_numbers([[0, [1, 0]], [4, [0, 1]]], 2) == ([0, 4], [[1, 0], [0, 1]])
+
+
+@pytest.mark.parametrize("value", [[[0]], [[0, [1]]], [[0, [0, 1]], 1], [[0, "rows"]], [[0, [0, -1]]], [[-1, [0, 1]]]])
+def test_numbers_with_rows_are_checked(value: object) -> None:
+    with pytest.raises(RequestError, match="numbers"):
+        read_numbers(value, 2)
+
+
+def test_the_registry_names_the_models(adapter: Adapter) -> None:
+    models = [name for name in adapter.hello["variants"] if name.startswith("model/")]
+    assert len(models) >= 100
+    assert {"model/llama", "model/gpt2", "model/t5", "model/mixtral"} <= set(models)
+
+
+@pytest.mark.parametrize("name", ["llama", "t5"])
+def test_what_is_left_is_all_that_counts(adapter: Adapter, name: str) -> None:
+    sequences = [[["append", 3], ["crop", -1], ["append", 1]], [["append", 3]], [["append", 3]]]
+    after, fresh, other = run(adapter, f"model/{name}", sequences, numbers=[None, [0, 1, 3], None])
+    assert after[2].shapes["returned.logits"] == [2, 1, 64]
+    seen, whole, wrong = logits(after[2]), logits(fresh[0]), logits(other[0])
+    for row in range(2):
+        part = slice((row * 3 + 2) * 64, (row + 1) * 3 * 64)
+        assert seen[row * 64 : (row + 1) * 64] == pytest.approx(whole[part], abs=1e-9)
+        assert seen[row * 64 : (row + 1) * 64] != pytest.approx(wrong[part], abs=1e-6)
+
+
+def test_rows_of_other_rows(adapter: Adapter) -> None:
+    sequences = [[["append", 2], ["reorder", [1, 0]], ["append", 1]], [["append", 3]]]
+    numbers = [None, [[0, [1, 0]], [1, [1, 0]], [2, [0, 1]]]]
+    after, fresh = run(adapter, "model/llama", sequences, numbers=numbers)
+    assert logits(after[2]) == pytest.approx(
+        [*logits(fresh[0])[2 * 64 : 3 * 64], *logits(fresh[0])[5 * 64 : 6 * 64]], abs=1e-9
+    )
+
+
+def test_only_models_know_rows_of_other_rows(adapter: Adapter) -> None:
+    message = adapter.ask(
+        {
+            "request": "run",
+            "variant": "DynamicLayer",
+            "params": {"batch": 2, "heads": 1, "key_dim": 8, "value_dim": 10},
+            "sequences": [[["append", 1]]],
+            "numbers": [[[0, [1, 0]]]],
+        }
+    )
+    assert "numbers" in message["error"]
+
+
+def test_a_model_that_chooses_experts_says_how_close_it_was(adapter: Adapter) -> None:
+    [[step]] = run(adapter, "model/mixtral", [[["append", 2]]])
+    [margin] = step.values("returned.margin")
+    assert 0 < margin < 1
+    [[step]] = run(adapter, "model/llama", [[["append", 2]]])
+    assert "returned.margin" not in step.shapes
+
+
+def test_a_model_that_cannot_be_made_says_why(adapter: Adapter) -> None:
+    message = adapter.ask({"request": "run", "variant": "model/rwkv", "params": PARAMS, "sequences": []})
+    assert "rwkv" in message["error"]
+    assert "\n" not in message["error"]
+
+
+def test_the_program_of_a_case_runs_alone(adapter: Adapter, interpreter: str, tmp_path: Path) -> None:
+    script = adapter.ask(
+        {
+            "request": "script",
+            "variant": "model/llama",
+            "params": PARAMS,
+            "ops": [["append", 3], ["reorder", [1, 0]], ["crop", -1], ["append", 2]],
+            "step": 3,
+            "title": "nothing is wrong",
+            "source": "a test",
+            "basis": "documented",
+            "law": "RESUME",
+            "expected": {},
+        }
+    )["script"]
+    file = tmp_path / "case.py"
+    file.write_text(script)
+    environment = {name: value for name, value in adapter_environment().items() if name != "PYTHONPATH"}
+    done = subprocess.run([interpreter, str(file)], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "largest difference" in done.stdout

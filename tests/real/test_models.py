@@ -1,0 +1,88 @@
+"""Whole models of transformers: those known to be right are clean, and what is wrong shows without kvconform."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from program import LONG, NO_PYTHON, PROGRAM, PYTHON, TOP, plain, run
+
+RIGHT = ("llama", "gpt2", "mixtral", *(("qwen2", "t5", "bart") if LONG else ()))
+RIGHT_WHILE_RECORDING = ("gemma3_text", "mistral", *(("gpt_oss",) if LONG else ()))
+
+pytestmark = pytest.mark.skipif(not PYTHON, reason=NO_PYTHON)
+
+
+def run_models(*words: str) -> dict[str, Any]:
+    """The run of each model, by its variant."""
+    _, text = run("run", *words, "--python", PYTHON, "--json", "-", "--quiet")
+    return {entry["variant"]: entry for entry in json.loads(text)["runs"]}
+
+
+def test_models_that_are_right_are_clean() -> None:
+    budget = "10000" if LONG else "3000"
+    runs = run_models(*(f"transformers:model/{name}" for name in RIGHT), "--budget", budget)
+    assert {name: [finding["title"] for finding in entry["findings"]] for name, entry in runs.items()} == {
+        f"model/{name}": [] for name in RIGHT
+    }
+    assert all(entry["status"] == "conforms" and entry["kind"] == "model" for entry in runs.values())
+    assert all(entry["sequences"] == int(budget) // 10 for entry in runs.values())
+
+
+def test_windows_that_record_are_clean_as_assisted_decoding_calls_them() -> None:
+    targets = [f"transformers:model/{name}" for name in RIGHT_WHILE_RECORDING]
+    runs = run_models(*targets, "--profile", "assisted", "--budget", "2000")
+    assert {name: [finding["title"] for finding in entry["findings"]] for name, entry in runs.items()} == {
+        f"model/{name}": [] for name in RIGHT_WHILE_RECORDING
+    }
+
+
+def test_what_a_model_predicts_after_a_wrong_crop(tmp_path: Path) -> None:
+    """Nothing is raised, and the model goes on with other words than with a fresh cache."""
+    report = tmp_path / "report"
+    runs = run_models("transformers:model/cpmant", "--budget", "2000", "--report", str(report))
+    silent = [finding for finding in runs["model/cpmant"]["findings"] if finding["law"] == "RESUME"]
+    assert silent
+    for finding in silent:
+        assert finding["severity"] == "silent"
+        assert finding["observed"]["difference"] > 0.01
+        script = report / "cases" / f"{finding['id']}.py"
+        done = subprocess.run([PYTHON, str(script)], capture_output=True, text=True, env=plain(), check=False)
+        assert done.returncode == 1, done.stdout + done.stderr
+        shown = re.search(r"largest difference [^:]*: (\S+) of the largest logit", done.stdout)
+        assert shown
+        assert float(shown[1]) == pytest.approx(finding["observed"]["difference"], rel=0.01)
+        status, text = run("replay", str(script.with_suffix(".json")), "--python", PYTHON)
+        assert status == 1, text
+
+
+def test_a_crop_that_spoils_the_mask_is_found_and_shows_alone(tmp_path: Path) -> None:
+    """More is removed than there is while a window records: the next words find masks of another size."""
+    case = {
+        "schema": "kvconform-case/1",
+        "subject": "transformers",
+        "variant": "model/gemma3_text",
+        "title": "crop(-5) on 4 tokens while recording",
+        "source": "a test",
+        "params": {"batch": 1, "channels": 64, "window": 4, "dtype": "float64", "parts": "eager+dynamic"},
+        "ops": [["record", 1], ["append", 4], ["crop", -5], ["append", 3]],
+    }
+    file = tmp_path / "case.json"
+    file.write_text(json.dumps(case))
+    status, text = run("replay", str(file), "--python", PYTHON)
+    assert status == 1, text
+    assert "REFUSE" in text or "raises" in text
+
+
+def test_models_are_no_part_of_what_is_said_of_all_classes() -> None:
+    words = [PROGRAM, "smoke", "transformers", "--python", PYTHON]
+    environment = dict(os.environ, KVCONFORM_DATA=str(TOP), NO_COLOR="1")
+    done = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
+    assert "DynamicLayer: answers a batch of sequences" in done.stdout, done.stderr
+    assert "model" not in done.stdout
