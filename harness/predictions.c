@@ -83,6 +83,11 @@ double kvc_prediction_bound(void)
     return 1e-5;
 }
 
+double kvc_prediction_control_bound(void)
+{
+    return 1e-3;
+}
+
 int kvc_prediction_is_tied(const kvc_prediction *prediction)
 {
     return prediction->margin <= kvc_prediction_bound();

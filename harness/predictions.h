@@ -44,6 +44,11 @@ void kvc_prediction_clear(kvc_prediction *prediction);
 double kvc_prediction_distance(const kvc_prediction *seen, const kvc_prediction *other);
 /* How far two predictions may be apart that are the same but for the order of the arithmetic. */
 double kvc_prediction_bound(void);
+/*
+ * How far two fresh caches, fed in other pieces, may be apart before that is a fault of its own: steps in float32 add up in a
+ * recurrent state, and what they add up to is no fault. What is less and still above the bound only withholds a verdict.
+ */
+double kvc_prediction_control_bound(void);
 /* Whether a choice among scores was so close that the order of the arithmetic may have decided it: then nothing can be compared. */
 int kvc_prediction_is_tied(const kvc_prediction *prediction);
 

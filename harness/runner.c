@@ -717,7 +717,7 @@ static int compare_predictions(kvc_runner *runner, flight *shown, int sequence, 
         return 1;
     if (kvc_only_appends(&ops)) {
         failure.apart = (float)kvc_prediction_distance(seen, whole.prediction);
-        if (failure.apart <= kvc_prediction_bound())
+        if (failure.apart <= kvc_prediction_control_bound())
             return 1;
         failure.law = KVC_CHUNK;
     } else {
