@@ -277,6 +277,7 @@ int kvc_reply_check_hello(const cJSON *json, kvc_error *error)
 {
     char text[256];
     const cJSON *list;
+    const cJSON *offers;
     const cJSON *item;
     int64_t protocol;
 
@@ -289,7 +290,7 @@ int kvc_reply_check_hello(const cJSON *json, kvc_error *error)
     if (!check_names(list, "variants", error))
         return 0;
     if (cJSON_GetObjectItemCaseSensitive(json, "offers") != NULL &&
-        (!kvc_json_array(json, where, "offers", OFFERS_MAX, &list, error) || !check_names(list, "offers", error)))
+        (!kvc_json_array(json, where, "offers", OFFERS_MAX, &offers, error) || !check_names(offers, "offers", error)))
         return 0;
     item = cJSON_GetObjectItemCaseSensitive(json, "scripts");
     if (item != NULL && (!cJSON_IsString(item) || !kvc_suffix_is_good(item->valuestring))) {

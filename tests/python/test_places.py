@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from kvconform_adapter.places import Places
 
 from adapter_process import Adapter, adapter_environment
@@ -43,16 +45,23 @@ def test_only_the_package_counts() -> None:
     assert places.take() == []
 
 
-def test_the_adapter_tells_when_it_is_asked(adapter: Adapter) -> None:
-    assert "places" in adapter.hello["offers"]
-    assert "places" not in adapter.ask(RUN)
-    told = adapter.ask({**RUN, "places": 1})["places"]
+@pytest.fixture
+def fresh(interpreter: str) -> Iterator[Adapter]:
+    """An adapter that has run nothing: what others have run in it is no place that is new."""
+    with Adapter([interpreter, "-m", "kvconform_adapter", "transformers"], adapter_environment()) as process:
+        yield process
+
+
+def test_the_adapter_tells_when_it_is_asked(fresh: Adapter) -> None:
+    assert "places" in fresh.hello["offers"]
+    assert "places" not in fresh.ask(RUN)
+    told = fresh.ask({**RUN, "places": 1})["places"]
     assert len(told) == 3
     assert told[0], "a request that did not ask has taken nothing away"
     assert told[1] == []
     assert told[2], "the crop came to lines of its own"
-    assert adapter.ask({**RUN, "places": 1})["places"] == [[], [], []]
-    assert "error" in adapter.ask({**RUN, "places": 2})
+    assert fresh.ask({**RUN, "places": 1})["places"] == [[], [], []]
+    assert "error" in fresh.ask({**RUN, "places": 2})
 
 
 def test_places_are_the_same_in_every_process(interpreter: str) -> None:

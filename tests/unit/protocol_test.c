@@ -435,6 +435,7 @@ Test(protocol, hello) {
         {"\"protocol\": 1", "\"protocol\": 1, \"unavailable\": {\"c\": \"\"}", "unavailable"},
         {"\"protocol\": 1", "\"protocol\": 1, \"unavailable\": {\"c\": 1}", "unavailable"},
         {"\"protocol\": 1", "\"protocol\": 1, \"unavailable\": {\"a\": \"no package\"}", "too"},
+        {"\"protocol\": 1", "\"protocol\": 1, \"offers\": [\"classes\"], \"unavailable\": {\"a\": \"no package\"}", "too"},
         {"\"protocol\": 1", "\"protocol\": 1, \"untested\": {\"a\": [\"rows\"]}, \"assumptions\": {\"a\": []}", NULL},
         {"\"protocol\": 1", "\"protocol\": 1, \"untested\": [\"rows\"]", "untested"},
         {"\"protocol\": 1", "\"protocol\": 1, \"untested\": {\"a\": \"rows\"}", "untested"},
