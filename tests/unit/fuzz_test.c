@@ -111,7 +111,7 @@ Test(fuzz, what_a_worker_tells) {
 }
 
 Test(fuzz, folder) {
-    char folder[] = "/tmp/kvc-corpus-XXXXXX";
+    char folder[] = "fuzz-test-XXXXXX";
     char path[128];
     kvc_corpus_files files = {0};
     kvc_bytes small;
