@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import copy
 import io
-import json
 import sys
-import time
 import warnings
 from typing import Any
 
 import torch
 from transformers.cache_utils import Cache, DynamicLayer, DynamicSlidingWindowLayer
+
+import requests_loop
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64}
 
@@ -137,20 +137,7 @@ def main() -> int:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
-    with open(sys.argv[1], encoding="utf-8") as file:
-        requests = [json.loads(line) for line in file]
-    ops = sum(len(sequence) for request in requests for sequence in request["sequences"])
-    for request in requests[:2]:
-        for sequence in request["sequences"]:
-            Caller(request["variant"], request["params"]).run(sequence)
-    start = time.perf_counter()
-    processor = time.process_time()
-    for request in requests:
-        caller = Caller(request["variant"], request["params"])
-        for sequence in request["sequences"]:
-            caller.run(sequence)
-    taken = time.perf_counter() - start
-    print(json.dumps({"ops": ops, "seconds": taken, "processor_seconds": time.process_time() - processor}))
+    requests_loop.measure(sys.argv[1], Caller)
     return 0
 
 

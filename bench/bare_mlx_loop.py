@@ -8,16 +8,16 @@ leaves is computed at its end, all together, as the adapter does it.
 from __future__ import annotations
 
 import copy
-import json
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
 from mlx_lm.models import base
 from mlx_lm.models import cache as caches
+
+import requests_loop
 
 DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
 
@@ -104,20 +104,7 @@ class Caller:
 def main() -> int:
     """Runs every request of the file and prints how long the calls took."""
     mx.set_default_device(mx.cpu)
-    with open(sys.argv[1], encoding="utf-8") as file:
-        requests = [json.loads(line) for line in file]
-    ops = sum(len(sequence) for request in requests for sequence in request["sequences"])
-    for request in requests[:2]:
-        for sequence in request["sequences"]:
-            Caller(request["variant"], request["params"]).run(sequence)
-    start = time.perf_counter()
-    processor = time.process_time()
-    for request in requests:
-        caller = Caller(request["variant"], request["params"])
-        for sequence in request["sequences"]:
-            caller.run(sequence)
-    taken = time.perf_counter() - start
-    print(json.dumps({"ops": ops, "seconds": taken, "processor_seconds": time.process_time() - processor}))
+    requests_loop.measure(sys.argv[1], Caller)
     return 0
 
 

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from oracle import Found, Oracle
+from page import replace_between
 
 TREE = Path(__file__).resolve().parents[1]
 VERSIONS = ((5, 12, 1), (5, 24, 0))
@@ -243,17 +244,6 @@ def tables(found: list[Measured], limit: int, examples: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def replace_between(path: Path, text: str) -> None:
-    """Put generated text between the two marks of a page."""
-    begin, end = "<!-- made by bench/detection.py -->\n", "<!-- end -->\n"
-    page = path.read_text(encoding="utf-8")
-    before, found, rest = page.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise SystemExit(f"detection: --table {path}: expected the lines {begin.strip()} and {end.strip()}")
-    path.write_text(before + begin + "\n" + text + "\n" + end + after, encoding="utf-8")
-
-
 def parse() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="How soon is a known fault found, and how small is its case?")
@@ -324,7 +314,7 @@ def main() -> int:
     text = tables(found, arguments.limit, arguments.examples)
     print(text)
     if arguments.table is not None:
-        replace_between(arguments.table, text)
+        replace_between(arguments.table, "detection", text)
     return 1 if any(all(run is None for run in one.runs["kvconform"]) for one in found) else 0
 
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import Phase, seed
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
+from hypothesis_settings import settings_for
 from oracle import Found, Oracle
 
-STEPS = 20
-"""Most ops in one example, as in the other searches."""
 APPEND_MOST = 8
 REPEAT_MOST = 3
 
@@ -108,15 +107,8 @@ def hunt(oracle: Oracle, chosen: int, limit: int) -> Found | None:
     try:
         run_state_machine_as_test(
             machine,
-            settings=settings(
-                max_examples=limit,
-                stateful_step_count=STEPS,
-                database=None,
-                deadline=None,
-                print_blob=False,
-                report_multiple_bugs=False,
-                phases=(Phase.generate, Phase.shrink),
-                suppress_health_check=tuple(HealthCheck),
+            settings=settings_for(
+                limit, print_blob=False, report_multiple_bugs=False, phases=(Phase.generate, Phase.shrink)
             ),
         )
     except Failed:

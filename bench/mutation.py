@@ -35,6 +35,7 @@ from typing import Any
 
 import mutants
 from mutants import Mutant
+from page import replace_between
 
 TREE = Path(__file__).resolve().parents[1]
 SURVIVORS = Path(__file__).resolve().with_name("survivors.json")
@@ -294,17 +295,6 @@ def tables(found: list[Outcome], told: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def replace_between(path: Path, text: str) -> None:
-    """Put generated text between the two marks of a page."""
-    begin, end = "<!-- made by bench/mutation.py -->\n", "<!-- end -->\n"
-    page = path.read_text(encoding="utf-8")
-    before, found, rest = page.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise SystemExit(f"mutation: --table {path}: expected the lines {begin.strip()} and {end.strip()}")
-    path.write_text(before + begin + "\n" + text + "\n" + end + after, encoding="utf-8")
-
-
 def parse() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="Does the gate see small mistakes in transformers' caches?")
@@ -354,7 +344,7 @@ def main() -> int:
     document = {"schema": "kvconform-mutation/1", "transformers": version, "module": mutation.digest, **told}
     (arguments.work / "mutation.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     if arguments.table is not None:
-        replace_between(arguments.table, tables(found, told))
+        replace_between(arguments.table, "mutation", tables(found, told))
     print(json.dumps({name: value for name, value in told.items() if name != "survivors"}))
     return 1 if any(entry["verdict"] == "unexplained" for entry in told["survivors"]) else 0
 

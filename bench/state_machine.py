@@ -15,17 +15,17 @@ import warnings
 from typing import Any
 
 import torch
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import Phase
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from transformers.cache_utils import Cache, DynamicLayer
+
+from hypothesis_settings import settings_for
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 STYLES = ("position", "keyword", "container", "container_keyword")
 TOKENS = 512
 ROWS = 8
-STEPS = 20
-"""Most ops in one example; kvconform makes up to 20 as well, 6 on average."""
 
 
 def make_table(salt: int, heads: int, channels: int) -> torch.Tensor:
@@ -255,15 +255,7 @@ def run(examples: int) -> None:
     """Runs this many examples."""
     run_state_machine_as_test(
         DynamicLayerMachine,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=STEPS,
-            database=None,
-            deadline=None,
-            derandomize=True,
-            phases=(Phase.generate,),
-            suppress_health_check=tuple(HealthCheck),
-        ),
+        settings=settings_for(examples, derandomize=True, phases=(Phase.generate,)),
     )
 
 
