@@ -148,7 +148,8 @@ static uint8_t *saved_to_file(struct llama_context *context, llama_seq_id sequen
     return bytes;
 }
 
-static int saved_from_file(struct llama_context *context, llama_seq_id sequence, const uint8_t *bytes, size_t size)
+/* Whole files must bring their prompt back; a damaged one that is taken was taken, whatever prompt came of it. */
+static int saved_from_file(struct llama_context *context, llama_seq_id sequence, const uint8_t *bytes, size_t size, int damage)
 {
     char path[SAVED_PATH];
     llama_token prompt[SAVED_PROMPT_ROOM];
@@ -158,7 +159,7 @@ static int saved_from_file(struct llama_context *context, llama_seq_id sequence,
     if (!saved_make_path(path))
         return 0;
     good = saved_write(path, bytes, size) && llama_state_seq_load_file(context, path, sequence, prompt, SAVED_PROMPT_ROOM, &count) > 0 &&
-           count == SAVED_PROMPT && memcmp(prompt, saved_prompt, sizeof saved_prompt) == 0;
+           (damage > 0 || (count == SAVED_PROMPT && memcmp(prompt, saved_prompt, sizeof saved_prompt) == 0));
     (void)unlink(path);
     return good;
 }
@@ -220,7 +221,7 @@ int kvc_saved_restore(const kvc_saved *self, struct llama_context *context, llam
     memcpy(bytes, self->bytes, size);
     if (damage > 0)
         size = saved_spoil(self, damage, bytes);
-    good = self->in_file ? saved_from_file(context, sequence, bytes, size)
+    good = self->in_file ? saved_from_file(context, sequence, bytes, size, damage)
                          : saved_from_memory(self, context, sequence, bytes, size);
     free(bytes);
     return good;

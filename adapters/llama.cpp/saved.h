@@ -23,8 +23,8 @@ typedef struct kvc_saved {
 /* Saves a sequence instead of what was saved before. Returns 1, or 0 when llama.cpp does not. */
 int kvc_saved_take(kvc_saved *self, struct llama_context *context, llama_seq_id sequence);
 /*
- * Restores it into a sequence, as a checkpoint with removal of what came behind it, damaged where `damage` is above 0. Returns 1, or 0 when llama.cpp does not, or when another prompt comes
- * out of the file than went into it.
+ * Restores it into a sequence, as a checkpoint with removal of what came behind it, damaged where `damage` is above 0. Returns 1, or 0 when llama.cpp
+ * does not, or when another prompt comes out of a whole file than went into it.
  */
 int kvc_saved_restore(const kvc_saved *self, struct llama_context *context, llama_seq_id sequence, int damage);
 void kvc_saved_clear(kvc_saved *self);

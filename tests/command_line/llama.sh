@@ -32,3 +32,25 @@ mkdir -p broken/include broken/lib
 echo '#error no such version' >broken/include/llama.h
 cp "$prefix"/lib/libllama.so broken/lib/
 KVCONFORM_LLAMA=$PWD/broken kvconform run llama.cpp:full --budget 10 2>&1 | sed -n 's/.*\(the adapter cannot be compiled\).*/\1/p' | head -n 1
+# A damaged file that is taken was not refused, whatever prompt came out of it.
+cat >taken.c <<'END'
+#include <llama.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Takes a file that claims more tokens of a prompt than there is room for, as if it were whole, and no other. */
+size_t llama_state_seq_load_file(struct llama_context *context, const char *path, llama_seq_id sequence, llama_token *tokens, size_t room, size_t *count)
+{
+    uint32_t head[3] = {0};
+    FILE *file = fopen(path, "rb");
+    size_t size = file != NULL ? fread(head, 1, sizeof head, file) : 0;
+
+    (void)context, (void)sequence, (void)tokens;
+    if (file != NULL)
+        (void)fclose(file);
+    *count = head[2];
+    return head[2] > room ? size : 0;
+}
+END
+${CC:-cc} -shared -fPIC -I"$prefix/include" taken.c -o taken.so
+LD_PRELOAD=$PWD/taken.so kvconform replay "$KVC_TOP/cases/llama.cpp/state-file-damaged-prompt.json" --target llama.cpp | sed -n 2p
