@@ -36,7 +36,7 @@ if mount -t tmpfs -o size=8k tmpfs disk 2>/dev/null; then
   trap 'umount disk' EXIT
   cp whole.json disk/known.json
   status=0
-  (cd disk && accept 'builtin:full+*' --budget 300) >output 2>&1 || status=$?
+  (cd disk && accept 'builtin:window+*' --budget 300) >output 2>&1 || status=$?
   [ "$status" -eq 4 ] || fail "a full disk: exit status $status: $(cat output)"
   grep -q 'No space left on device' output || fail "a full disk: $(cat output)"
   cmp disk/known.json whole.json || fail 'a full disk: the baseline is another'
