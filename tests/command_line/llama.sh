@@ -32,8 +32,9 @@ mkdir -p broken/include broken/lib
 echo '#error no such version' >broken/include/llama.h
 cp "$prefix"/lib/libllama.so broken/lib/
 KVCONFORM_LLAMA=$PWD/broken kvconform run llama.cpp:full --budget 10 2>&1 | sed -n 's/.*\(the adapter cannot be compiled\).*/\1/p' | head -n 1
-# A damaged file that is taken was not refused, whatever prompt came out of it.
-cat >taken.c <<'END'
+# A library with two more faults: a damaged file that is taken was not refused, whatever prompt came out of it; and that every state is
+# refused is not among what is known.
+cat >broken.c <<'END'
 #include <llama.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -51,6 +52,15 @@ size_t llama_state_seq_load_file(struct llama_context *context, const char *path
     *count = head[2];
     return head[2] > room ? size : 0;
 }
+
+size_t llama_state_seq_set_data_ext(struct llama_context *context, const uint8_t *bytes, size_t size, llama_seq_id sequence,
+                                    llama_state_seq_flags flags)
+{
+    (void)context, (void)bytes, (void)size, (void)sequence, (void)flags;
+    return 0;
+}
 END
-${CC:-cc} -shared -fPIC -I"$prefix/include" taken.c -o taken.so
-LD_PRELOAD=$PWD/taken.so kvconform replay "$KVC_TOP/cases/llama.cpp/state-file-damaged-prompt.json" --target llama.cpp | sed -n 2p
+${CC:-cc} -shared -fPIC -I"$prefix/include" broken.c -o broken.so
+LD_PRELOAD=$PWD/broken.so kvconform replay "$KVC_TOP/cases/llama.cpp/state-file-damaged-prompt.json" --target llama.cpp | sed -n 2p
+LD_PRELOAD=$PWD/broken.so kvconform run llama.cpp:full --budget 600 --json refused.json >output 2>complaint || [ $? -eq 1 ] || fail "$(cat complaint)"
+(only_known_findings full refused.json) 2>&1 | sed -n 's/^\(failed: full: [A-Za-z:_0-9]*\).*/\1/p'
