@@ -827,7 +827,7 @@ static void on_taken(void *context, const kvc_sequence *ops, const kvc_expectati
     self->left = 1;
     if (result < 0)
         runner->out_of_memory = 1;
-    else
+    else if (result == 1)
         kvc_tally_add(&shared->tally, &failure, &kvc_judge_model(runner->judge)->plan->params, ops, self->index,
                       self->index, 1);
 }

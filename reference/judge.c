@@ -726,9 +726,6 @@ static int judge_sequences(kvc_judge *judge, const kvc_op *op, const kvc_observa
                   !(op->kind == KVC_DECODE && kvc_sequences_have_pending(judge->model->sequences));
     int found = 0;
 
-    /* The cache refused something that it might have done, and stands where this op was not meant for. */
-    if (expectation->unspecified)
-        return 2;
     /* It says itself that positions cannot be moved. */
     if ((op->kind == KVC_SEQ_ADD || op->kind == KVC_SEQ_DIV) && observation->claim == 0)
         return 2;
@@ -807,6 +804,9 @@ int kvc_judge_step(kvc_judge *judge, const kvc_op *op, const kvc_observation *ob
     int refused;
 
     kvc_model_expect(&judge->own, op, &judge->expectation);
+    /* The cache refused something that it might have done, and stands where this op was not meant for. */
+    if (judge->expectation.unspecified)
+        return 2;
     if (judge->own.sequences != NULL) {
         uint64_t other = kvc_sequences_digest(observation);
         int result;

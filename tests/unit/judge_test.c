@@ -642,6 +642,37 @@ Test(judge, follows_a_model) {
     end(s);
 }
 
+/* Where it may do either and refuses, it stands where the model of the sequence is not: an op that was made for there may mean nothing here. */
+Test(judge, what_no_text_covers_is_not_judged) {
+    scene *s = begin(tiny_open(KEYS("fixed", ""), RULE("crop", "either") "," RULE("overflow", "unspecified")));
+    tiny *subject = s->subject;
+    kvc_model model;
+    kvc_op ops[8];
+    subject->params.capacity = 4;
+    tiny_plan(subject);
+    cr_assert(kvc_model_open(&model, &subject->plan));
+    for (int follows = 0; follows < 2; follows++) {
+        kvc_model_start(&model, &subject->plan, NULL);
+        if (follows) {
+            kvc_judge_follow(s->judge, &model);
+        } else {
+            cr_assert(kvc_judge_start(s->judge, &subject->plan, NULL));
+        }
+        see(s, "append 3", "0 1 2 -");
+        s->seen->length[0] = s->seen->position[0] = s->seen->mask_length[0] = 3;
+        cr_assert_eq(follows ? followed(s, &model, ops, 0) : judge(s), 0);
+        refuse(s, "crop -1", "RuntimeError", "0 1 2 -");
+        s->seen->length[0] = s->seen->position[0] = 3;
+        cr_assert_eq(follows ? followed(s, &model, ops, 1) : judge(s), 0);
+        refuse(s, "append 2", "IndexError", "0 1 2 -");
+        s->seen->length[0] = s->seen->position[0] = 3;
+        cr_expect_eq(follows ? followed(s, &model, ops, 2) : judge(s), 2, "five tokens in four cells");
+    }
+    kvc_judge_leave(s->judge);
+    kvc_model_close(&model);
+    end(s);
+}
+
 Test(judge, returned) {
     scene *s = full_with("append 3", "0 1 2");
     see(s, "append 1", "0 1 2 3");
