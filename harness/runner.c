@@ -510,6 +510,26 @@ static int has_move(const kvc_sequence *sequence)
     return 0;
 }
 
+/* Caches of such plans are compared with fresh ones once a sequence has come to its end. */
+static int is_compared(const kvc_plan *plan)
+{
+    return plan->has_opaque || plan->predicts || kvc_plan_has_sequences(plan);
+}
+
+/* The judge's model goes through the first `count` ops of a sequence that was shown, as the subject took them. Returns 0 when memory is short. */
+static int retrace(kvc_runner *runner, const flight *shown, int sequence, int count)
+{
+    const kvc_op *ops = shown->sequence[sequence].op;
+
+    if (!kvc_judge_start(runner->judge, &shown->plan, NULL))
+        return 0;
+    for (int at = 0; at < count; at++) {
+        if (!kvc_judge_assume_outcome(runner->judge, &ops[at], (runner->refused[sequence] >> at & 1u) != 0))
+            return 0;
+    }
+    return 1;
+}
+
 /* The detail of a failure that no single step shows: the op's own observation was as expected. */
 static int describe_difference(kvc_runner *runner, flight *shown, int sequence, const kvc_failure *failure)
 {
@@ -519,12 +539,8 @@ static int describe_difference(kvc_runner *runner, flight *shown, int sequence, 
     if (!runner->detail)
         return 1;
     runner->detail = 0;
-    if (!kvc_judge_start(runner->judge, &shown->plan, NULL))
+    if (!retrace(runner, shown, sequence, failure->step + 1))
         return 0;
-    for (int at = 0; at < ops->count; at++) {
-        if (!kvc_judge_assume_outcome(runner->judge, &ops->op[at], (runner->refused[sequence] >> at & 1u) != 0))
-            return 0;
-    }
     seen = calloc(1, sizeof *seen);
     if (seen == NULL)
         return 0;
@@ -535,7 +551,7 @@ static int describe_difference(kvc_runner *runner, flight *shown, int sequence, 
         seen->length[layer] = kvc_judge_model(runner->judge)->length;
         seen->mask_length[layer] = seen->mask_offset[layer] = seen->position[layer] = KVC_ABSENT;
     }
-    kvc_detail_write(runner->judge, &ops->op[ops->count - 1], seen, failure, runner->options.shared->text,
+    kvc_detail_write(runner->judge, &ops->op[failure->step], seen, failure, runner->options.shared->text,
                      sizeof runner->options.shared->text);
     free(seen);
     return 1;
@@ -559,12 +575,8 @@ static int compare_with_fresh(kvc_runner *runner, flight *shown, int sequence, k
 
     if (contains(ops, KVC_REORDER) || contains(ops, KVC_SELECT) || contains(ops, KVC_REPEAT) || ops->count == 0)
         return 1;
-    if (!kvc_judge_start(runner->judge, &shown->plan, NULL))
+    if (!retrace(runner, shown, sequence, ops->count))
         return 0;
-    for (int at = 0; at < ops->count; at++) {
-        if (!kvc_judge_assume(runner->judge, &ops->op[at]))
-            return 0;
-    }
     model = kvc_judge_model(runner->judge);
     if (model->length == 0 || model->length > (int32_t)(sizeof numbers / sizeof numbers[0]) ||
         model->length >= KVC_OPS_MAX - 1)
@@ -619,12 +631,8 @@ static int compare_sequence(kvc_runner *runner, flight *shown, int sequence, int
     kvc_failure failure = {.slot = -1, .step = ops->count - 1, .deviation = KVC_DIFFERS, .place = KVC_PLACE_LOGITS,
                            .law = KVC_RESUME, .op = KVC_DECODE};
 
-    if (!kvc_judge_start(runner->judge, &shown->plan, NULL))
+    if (!retrace(runner, shown, sequence, ops->count))
         return 0;
-    for (int at = 0; at < ops->count; at++) {
-        if (!kvc_judge_assume_outcome(runner->judge, &ops->op[at], (runner->refused[sequence] >> at & 1u) != 0))
-            return 0;
-    }
     failure.situation = kvc_judge_expectation(runner->judge)->situation;
     failure.rule = (int32_t)kvc_sequences_deciding_rule(&shown->plan, ops);
     kvc_plan_copy(&runner->flight[1].plan, &shown->plan);
@@ -767,7 +775,7 @@ static int collect(kvc_runner *runner, flight *oldest, flight *other, kvc_error 
         kvc_error_set(error, "not enough memory");
         return 0;
     }
-    if (oldest->plan.has_opaque || oldest->plan.predicts || kvc_plan_has_sequences(&oldest->plan)) {
+    if (is_compared(&oldest->plan)) {
         uint8_t conforms[KVC_BLOCK];
         memcpy(conforms, runner->conforms, sizeof conforms);
         for (int at = 0; at < oldest->count; at++) {
@@ -884,7 +892,7 @@ int kvc_runner_range(kvc_runner *runner, uint64_t start, uint64_t end, kvc_error
             const kvc_plan *plan = kvc_generator_plan(runner->generator, index, error);
             if (plan == NULL)
                 return 0;
-            if (runner->options.driver->in_process && runner->collector == NULL && !plan->has_opaque && !kvc_plan_has_sequences(plan)) {
+            if (runner->options.driver->in_process && runner->collector == NULL && !is_compared(plan)) {
                 if (!run_in_step(runner, &index, block_end < end ? block_end : end, plan, error))
                     return 0;
                 continue;
@@ -900,8 +908,8 @@ int kvc_runner_range(kvc_runner *runner, uint64_t start, uint64_t end, kvc_error
             }
             if (submit(runner, here, error) == KVC_DRIVE_BAD)
                 return 0;
-            /* The caches of this process run when they are collected; opaque states need the other flight for controls. */
-            if (runner->options.driver->in_process || here->plan.has_opaque || here->plan.predicts) {
+            /* The caches of this process run when they are collected; what is compared needs the other flight for controls. */
+            if (runner->options.driver->in_process || is_compared(&here->plan)) {
                 if (!collect(runner, here, other, error))
                     return 0;
             }

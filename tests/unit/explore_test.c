@@ -35,12 +35,15 @@ static int slowness(void) {
     return text != NULL && atoi(text) > 0 ? atoi(text) : 1;
 }
 
-static scene *begin_with(const kvc_plugin *plugin, int jobs) {
+/* `crop` is what the contract says of a crop: its first rule. */
+static scene *begin_under(unsigned crop, const kvc_plugin *plugin, int jobs) {
     scene *s = calloc(1, sizeof *s);
     const cJSON *hello = NULL;
     cr_assert_not_null(s);
     read_shipped(&s->catalogue);
     s->contract = kvc_catalogue_contract_by_id(&s->catalogue, "builtin-1");
+    cr_assert_eq((int)s->contract->rule->name, KVC_CONTRACT_CROP);
+    s->contract->rule->value = crop;
     s->options = (kvc_crew_options){.catalogue = &s->catalogue,
                                     .access = {.plugin = plugin},
                                     .jobs = jobs,
@@ -52,6 +55,10 @@ static scene *begin_with(const kvc_plugin *plugin, int jobs) {
     cr_assert_eq((int)kvc_crew_hello(s->crew, &hello, &s->error), KVC_CREW_DONE, "%s", s->error.text);
     cr_expect_str_eq(cJSON_GetObjectItemCaseSensitive(hello, "subject")->valuestring, "builtin");
     return s;
+}
+
+static scene *begin_with(const kvc_plugin *plugin, int jobs) {
+    return begin_under(KVC_CROP_REMOVE, plugin, jobs);
 }
 
 static scene *begin(int jobs) {
@@ -339,6 +346,25 @@ Test(explore, flaky) {
     for (int at = 0; at < s->out.findings; at++) {
         cr_expect(s->out.finding[at].flaky, "%s", s->out.finding[at].id);
     }
+    end(s);
+}
+
+/* A plugin that refuses to remove anything, as a contract may allow. */
+static void refuse_crops(kvc_cache *cache, const kvc_op *op, const int32_t *numbers, kvc_observation *out) {
+    static const kvc_op positive = {.kind = KVC_CROP, .n = 1}; /* is refused */
+    kvc_builtin_plugin()->run(cache, op->kind == KVC_CROP ? &positive : op, numbers, out);
+    if (op->kind == KVC_CROP && op->n <= 0) {
+        kvc_refuse(out, "RuntimeError", "nothing is removed");
+    }
+}
+
+/* What a fresh cache is given are the tokens that the subject kept, not those that it would have kept had it done what it may refuse. */
+Test(explore, a_refused_crop_leaves_its_tokens_to_compare) {
+    kvc_plugin plugin = *kvc_builtin_plugin();
+    plugin.run = refuse_crops;
+    scene *s = begin_under(KVC_CROP_EITHER, &plugin, 1);
+    explore(s, "running", 1500);
+    cr_expect_eq(s->out.findings, 0, "%s", s->out.findings > 0 ? s->out.finding[0].id : "");
     end(s);
 }
 
