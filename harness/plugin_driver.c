@@ -144,6 +144,11 @@ static kvc_drive submit(kvc_driver *driver, const kvc_batch *batch, kvc_error *e
         kvc_error_set(error, "too many batches in flight");
         return KVC_DRIVE_BAD;
     }
+    if (batch->origins != NULL) {
+        kvc_error_set(error, "%s: a plugin cannot be told in which rows tokens were: what a whole model predicts is compared for programs only",
+                      batch->plan->variant);
+        return KVC_DRIVE_BAD;
+    }
     self->batch[self->batches++] = *batch;
     return KVC_DROVE;
 }

@@ -136,8 +136,10 @@ void kvc_kept_appends(const kvc_kept *kept, int recording, int in_one, kvc_seque
     }
 }
 
-int kvc_only_appends(const kvc_sequence *ops)
+int kvc_only_appends(const kvc_sequence *ops, uint64_t refused)
 {
+    if (refused != 0)
+        return 0;
     for (int at = 0; at < ops->count; at++) {
         if (ops->op[at].kind != KVC_APPEND && ops->op[at].kind != KVC_RECORD)
             return 0;

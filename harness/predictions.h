@@ -59,8 +59,8 @@ int kvc_kept_finish(kvc_kept *kept, const kvc_model *model);
 /* Appends that make the same log in a fresh cache, in the same pieces, or in one; recording first where it is on. */
 void kvc_kept_appends(const kvc_kept *kept, int recording, int in_one, kvc_sequence *out);
 
-/* Whether the ops do nothing but append: a fresh cache would do the very same. */
-int kvc_only_appends(const kvc_sequence *ops);
+/* Whether the ops do nothing but append, and none was refused: a fresh cache would do the very same. */
+int kvc_only_appends(const kvc_sequence *ops, uint64_t refused);
 /* The law that the ops before the last append have broken when it predicts something else, and the rule that says so. */
 kvc_law kvc_prediction_law(const kvc_sequence *ops, uint64_t refused, kvc_rule_name *rule);
 

@@ -681,7 +681,9 @@ static int compare_predictions(kvc_runner *runner, flight *shown, int sequence, 
     kvc_rule_name rule = KVC_CONTRACT_CHUNK;
     kvc_sequence appends;
     const kvc_model *model;
+    uint64_t refused;
     uint64_t crops = 0;
+    int only_appends;
     int since_first;
     int recording;
     int good;
@@ -703,6 +705,8 @@ static int compare_predictions(kvc_runner *runner, flight *shown, int sequence, 
     since_first = model->recording_since_first;
     if (!kvc_kept_finish(&kept, model) || kept.pieces == 0)
         return 1;
+    refused = runner->refused[sequence] & (((uint64_t)1 << (ops.count - 1)) - 1);
+    only_appends = kvc_only_appends(&ops, refused);
     failure.step = ops.count - 1;
     failure.situation = kvc_judge_expectation(runner->judge)->situation;
     recording = model->recording;
@@ -712,7 +716,7 @@ static int compare_predictions(kvc_runner *runner, flight *shown, int sequence, 
     runner->origins = (const uint8_t(*)[KVC_ROWS_MAX])kept.origin;
     kvc_kept_appends(&kept, recording, 1, &appends);
     good = run_control(runner, &appends, kept.number, &whole, error);
-    if (good && !kvc_only_appends(&ops)) {
+    if (good && !only_appends) {
         kvc_kept_appends(&kept, recording, 0, &appends);
         good = run_control(runner, &appends, kept.number, &pieces, error);
     }
@@ -723,7 +727,7 @@ static int compare_predictions(kvc_runner *runner, flight *shown, int sequence, 
     if (whole.failed || pieces.failed || kvc_prediction_is_tied(seen) || kvc_prediction_is_tied(whole.prediction) ||
         kvc_prediction_is_tied(pieces.prediction))
         return 1;
-    if (kvc_only_appends(&ops)) {
+    if (only_appends) {
         failure.apart = (float)kvc_prediction_distance(seen, whole.prediction);
         if (failure.apart <= kvc_prediction_control_bound())
             return 1;
@@ -734,7 +738,7 @@ static int compare_predictions(kvc_runner *runner, flight *shown, int sequence, 
         failure.apart = (float)fmin(kvc_prediction_distance(seen, pieces.prediction), kvc_prediction_distance(seen, whole.prediction));
         if (!(noise <= kvc_prediction_bound()) || failure.apart <= least)
             return 1;
-        failure.law = (uint8_t)kvc_prediction_law(&ops, runner->refused[sequence], &rule);
+        failure.law = (uint8_t)kvc_prediction_law(&ops, refused, &rule);
         /* It was said, with recording on since the first append, that the crop could be done. */
         if (failure.law == KVC_RESUME && since_first && (runner->promised[sequence] & crops) != 0)
             kvc_failure_add(&failure, KVC_HONEST);

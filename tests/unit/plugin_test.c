@@ -277,3 +277,20 @@ Test(plugin, the_built_in_caches_say_hello) {
     cJSON_Delete(hello);
     kvc_driver_close(driver);
 }
+
+/* A program is told of each token into which row it was appended; a plugin has no word for it, and would show what was not asked for. */
+Test(plugin, no_tokens_of_other_rows) {
+    static const uint8_t rows[1][KVC_ROWS_MAX] = {{0}};
+    static const uint8_t(*const origins[1])[KVC_ROWS_MAX] = {rows};
+    kvc_driver *driver = kvc_plugin_driver_open(kvc_builtin_plugin(), NULL);
+    kvc_plan *plan = calloc(1, sizeof *plan);
+    kvc_sequence sequence = {1, {op_of("append 1")}};
+    kvc_error error = {""};
+    cr_assert(driver != NULL && plan != NULL);
+    (void)snprintf(plan->variant, sizeof plan->variant, "model");
+    kvc_batch batch = {.plan = plan, .count = 1, .sequence = &sequence, .origins = origins};
+    cr_expect_eq((int)kvc_driver_submit(driver, &batch, &error), KVC_DRIVE_BAD);
+    cr_expect_not_null(strstr(error.text, "model: a plugin cannot be told"), "%s", error.text);
+    kvc_driver_close(driver);
+    free(plan);
+}

@@ -128,12 +128,21 @@ static kvc_law law_of(const char *first, const char *second, const char *third, 
     return kvc_prediction_law(&ops, refused, &rule);
 }
 
+Test(predictions, a_fresh_cache_refuses_nothing) {
+    kvc_sequence ops = {3, {op_of("record 1"), op_of("append 2"), op_of("append 1")}};
+    cr_expect(kvc_only_appends(&ops, 0));
+    cr_expect_not(kvc_only_appends(&ops, 2), "an append that was refused may have changed something");
+    ops.op[1] = op_of("crop 0");
+    cr_expect_not(kvc_only_appends(&ops, 0));
+}
+
 Test(predictions, the_law_is_that_of_the_ops_before) {
     cr_expect_eq(law_of("append 2", "crop -1", "append 1", 0), KVC_RESUME);
     cr_expect_eq(law_of("append 2", "reset", "append 1", 0), KVC_RESET_LAW);
     cr_expect_eq(law_of("append 2", "reorder 1 0", "append 1", 0), KVC_BATCH);
     cr_expect_eq(law_of("append 2", "copy", "append 1", 0), KVC_SAVE);
     cr_expect_eq(law_of("append 2", "crop -1", "append 1", 2), KVC_ATOMIC, "a refused crop has changed something");
+    cr_expect_eq(law_of("append 2", "append 3", "append 1", 2), KVC_ATOMIC, "and so has a refused append");
     cr_expect_eq(law_of("append 2", "append 1", "append 1", 0), KVC_CHUNK);
 }
 
