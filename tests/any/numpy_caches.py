@@ -77,6 +77,24 @@ class GrowingSlicesByZero(Growing):
             self.keys, self.values = self.keys[:, :, :end], self.values[:, :, :end]
 
 
+class GrowingCropsToWholeNumbers(Growing):
+    """The keys that stay are of a type that no tensor is sent in."""
+
+    def crop(self, tokens_to_remove: int) -> None:
+        super().crop(tokens_to_remove)
+        if self.keys is not None:
+            self.keys = self.keys.astype(np.int32)
+
+
+class GrowingCropsToNothing(Growing):
+    """Where all tokens go, a number is left instead of arrays."""
+
+    def crop(self, tokens_to_remove: int) -> None:
+        super().crop(tokens_to_remove)
+        if self.get_seq_length() == 0:
+            self.values = 0
+
+
 class GrowingRepeatsByTiling(Growing):
     """Copies of a row must lie side by side."""
 

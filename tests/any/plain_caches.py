@@ -69,6 +69,69 @@ class PlainReordersInPlace(Plain):
                 self.keys[place], self.values[place] = self.keys[row], self.values[row]
 
 
+class PlainCropsValuesOfTheFirstRow(Plain):
+    """The values of the other rows stay as many as they were."""
+
+    def crop(self, n: int) -> None:
+        end = max(0, self.length + n)
+        self.keys = self.cut(self.keys, end)
+        self.values = self.cut(self.values[:1], end) + self.values[1:]
+
+
+class PlainLeavesHoles(Plain):
+    """What is no number stands behind the tokens that stay."""
+
+    def cut(self, held: Lists, end: int) -> Lists:
+        return [[[*head[: end - 1], [None] * len(head[end - 1])] if end else [] for head in row] for row in held]
+
+
+class PlainJoinsWhatItIsGiven(Plain):
+    """The lists of the caller grow with those of the cache."""
+
+    def append(self, keys: Lists, values: Lists) -> tuple[Lists, Lists]:
+        seen = super().append(keys, values)
+        keys[0][0] += self.keys[0][0]
+        return seen
+
+
+class PlainCannotBeCloned(Plain):
+    """It has a method for that, which raises."""
+
+    def clone(self) -> Plain:
+        return self.copied()  # type: ignore[attr-defined, no-any-return]
+
+
+class Sized(Plain):
+    """At most `size` tokens: that is no number of those that it holds."""
+
+    length = property()
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+
+    def append(self, keys: Lists, values: Lists) -> tuple[Lists, Lists]:
+        if self.held() + len(keys[0][0]) > self.size:
+            raise ValueError("there is no room")
+        return super().append(keys, values)
+
+    def held(self) -> int:
+        """How many tokens it holds."""
+        return len(self.keys[0][0]) if self.keys else 0
+
+    def crop(self, n: int) -> None:
+        end = max(0, self.held() + n)
+        self.keys, self.values = self.cut(self.keys, end), self.cut(self.values, end)
+
+
+class SizedHasRoomForOneMore(Sized):
+    """A token too many is taken."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.size += 1
+
+
 class Window:
     """The newest `window` tokens; an append returns those before and the new ones."""
 

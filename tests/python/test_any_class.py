@@ -45,6 +45,35 @@ def test_axes_there_and_back() -> None:
     assert lists.turn([[]], (0, 1, 2), (0, 1, 2)) == []
 
 
+@pytest.mark.parametrize("ragged", [[[1.0], [1.0, 2.0]], [[], [1.0]], [[1.0, [2.0]]], [[[1.0]], 2.0]])
+def test_lists_of_no_shape(ragged: Any) -> None:
+    with pytest.raises(ValueError, match="lists of different sizes"):
+        Lists().shape(ragged)
+
+
+def test_lists_of_no_numbers() -> None:
+    with pytest.raises(TypeError, match="NoneType and float"):
+        Lists().data([[1.0], [None]])
+
+
+def test_what_a_cache_is_made_with_is_no_length() -> None:
+    class Cache:
+        def __init__(self, size: int) -> None:
+            self.size = size
+            self.keys: list[Any] = []
+            self.values: list[Any] = []
+
+        def append(self, keys: Any, values: Any) -> None:
+            self.keys, self.values = keys, values
+
+    made = Describer(found_class(Cache), Told(library="list")).describe()
+    assert made.calls.length is None
+    assert any(note.startswith("length: the class reports none") for note in made.untested)
+    said = Describer(found_class(Cache), Told(library="list", length="held")).describe()
+    assert said.calls.length is not None
+    assert said.calls.length.name == "size"
+
+
 def test_values_are_those_of_the_protocol() -> None:
     assert digits(0, 0, 0, 0, 8) == [1 + 5 * channel % 7 for channel in range(8)]
     assert digits(1, 9, 2, 1, 8) == [1 + (said + 3 + 5 * c) % 7 for c, said in enumerate((2, 1, 0, 0, 0, 0, 2, 1))]

@@ -25,6 +25,7 @@ FLAT = AXES % '["tokens", "channels"]'
 
 RIGHT: dict[str, list[str]] = {
     "plain_caches:Plain": [],
+    "plain_caches:Sized": [],
     "plain_caches:Window": [],
     "plain_caches:Persistent": ["--spec", FLAT],
     "numpy_caches:Growing": [],
@@ -45,6 +46,11 @@ WRONG: dict[str, tuple[str, str]] = {
     "plain_caches:PlainIgnoresNegatives": ("plain_caches:Plain", "LENGTH"),
     "plain_caches:PlainCropsOneShort": ("plain_caches:Plain", "LENGTH"),
     "plain_caches:PlainReordersInPlace": ("plain_caches:Plain", "BATCH"),
+    "plain_caches:PlainCropsValuesOfTheFirstRow": ("plain_caches:Plain", "REFUSE"),
+    "plain_caches:PlainLeavesHoles": ("plain_caches:Plain", "REFUSE"),
+    "plain_caches:PlainJoinsWhatItIsGiven": ("plain_caches:Plain", "ALIAS"),
+    "plain_caches:PlainCannotBeCloned": ("plain_caches:Plain", "REFUSE"),
+    "plain_caches:SizedHasRoomForOneMore": ("plain_caches:Sized", "REFUSE"),
     "plain_caches:WindowTooLarge": ("plain_caches:Window", "KEYS"),
     "plain_caches:WindowRollsBackSilently": ("plain_caches:Window", "REFUSE"),
     "plain_caches:WindowClearsWithoutTheCounter": ("plain_caches:Window", "RESET"),
@@ -53,6 +59,8 @@ WRONG: dict[str, tuple[str, str]] = {
     "numpy_caches:GrowingForgetsToClamp": ("numpy_caches:Growing", "CLAMP"),
     "numpy_caches:GrowingReordersKeysOnly": ("numpy_caches:Growing", "BATCH"),
     "numpy_caches:GrowingSlicesByZero": ("numpy_caches:Growing", "ZERO"),
+    "numpy_caches:GrowingCropsToWholeNumbers": ("numpy_caches:Growing", "REFUSE"),
+    "numpy_caches:GrowingCropsToNothing": ("numpy_caches:Growing", "REFUSE"),
     "numpy_caches:GrowingRepeatsByTiling": ("numpy_caches:Growing", "BATCH"),
     "numpy_caches:PagedKeepsAPageTooMany": ("numpy_caches:Paged", "KEYS"),
     "numpy_caches:PagedClearsTheTableOnly": ("numpy_caches:Paged", "REFUSE"),

@@ -39,7 +39,7 @@ class Library(ABC):
 
     @abstractmethod
     def shape(self, array: Array) -> Shape:
-        """Its sizes."""
+        """Its sizes. Raises ValueError for lists that are none of one shape."""
 
     @abstractmethod
     def word(self, array: Array) -> str:
@@ -47,7 +47,7 @@ class Library(ABC):
 
     @abstractmethod
     def data(self, array: Array) -> bytes:
-        """Its elements, row-major, little-endian."""
+        """Its elements, row-major, little-endian. Raises TypeError where they are no numbers."""
 
     @abstractmethod
     def copy(self, array: Array) -> Array:
@@ -62,7 +62,21 @@ class Library(ABC):
         return self.copy(array)
 
 
-class Numpy(Library):
+class Packed(Library):
+    """One whose arrays know their shape, and lie in memory as they like. `package` is what is imported."""
+
+    package: Any
+
+    def shape(self, array: Array) -> Shape:
+        return tuple(array.shape)
+
+    def apart(self, array: Array) -> Array:
+        larger = self.package.full((*array.shape, 2), GARBAGE, dtype=array.dtype)
+        larger[..., 0] = array
+        return larger[..., 0]
+
+
+class Numpy(Packed):
     """numpy, which has no bfloat16."""
 
     name = "numpy"
@@ -70,20 +84,17 @@ class Numpy(Library):
     def __init__(self) -> None:
         import numpy  # noqa: PLC0415
 
-        self.numpy: Any = numpy
+        self.package = numpy
         self.dtypes = {"float32": numpy.float32, "float16": numpy.float16, "float64": numpy.float64}
 
     def make(self, numbers: list[int], shape: Shape, dtype: str) -> Array:
-        return self.numpy.array(numbers, dtype=self.dtypes[dtype]).reshape(shape)
+        return self.package.array(numbers, dtype=self.dtypes[dtype]).reshape(shape)
 
     def indices(self, rows: Sequence[int]) -> Array:
-        return self.numpy.array(rows, dtype=self.numpy.int64)
+        return self.package.array(rows, dtype=self.package.int64)
 
     def is_array(self, held: Any) -> bool:
-        return isinstance(held, self.numpy.ndarray)
-
-    def shape(self, array: Array) -> Shape:
-        return tuple(array.shape)
+        return isinstance(held, self.package.ndarray)
 
     def word(self, array: Array) -> str:
         return str(array.dtype.name)
@@ -97,13 +108,8 @@ class Numpy(Library):
     def turn(self, array: Array, order: Sequence[int], shape: Shape) -> Array:
         return array.transpose(order).reshape(shape)
 
-    def apart(self, array: Array) -> Array:
-        larger = self.numpy.full((*array.shape, 2), GARBAGE, dtype=array.dtype)
-        larger[..., 0] = array
-        return larger[..., 0]
 
-
-class Torch(Library):
+class Torch(Packed):
     """torch on the processor."""
 
     name = "torch"
@@ -113,20 +119,17 @@ class Torch(Library):
 
         torch.set_num_threads(1)
         torch.set_grad_enabled(False)
-        self.torch: Any = torch
+        self.package = torch
         self.dtypes = {word: getattr(torch, word) for word in ("float32", "float16", "bfloat16", "float64")}
 
     def make(self, numbers: list[int], shape: Shape, dtype: str) -> Array:
-        return self.torch.tensor(numbers, dtype=self.dtypes[dtype]).reshape(shape)
+        return self.package.tensor(numbers, dtype=self.dtypes[dtype]).reshape(shape)
 
     def indices(self, rows: Sequence[int]) -> Array:
-        return self.torch.tensor(rows, dtype=self.torch.int64)
+        return self.package.tensor(rows, dtype=self.package.int64)
 
     def is_array(self, held: Any) -> bool:
-        return isinstance(held, self.torch.Tensor)
-
-    def shape(self, array: Array) -> Shape:
-        return tuple(array.shape)
+        return isinstance(held, self.package.Tensor)
 
     def word(self, array: Array) -> str:
         return str(array.dtype).removeprefix("torch.")
@@ -142,13 +145,8 @@ class Torch(Library):
     def turn(self, array: Array, order: Sequence[int], shape: Shape) -> Array:
         return array.permute(tuple(order)).reshape(shape)
 
-    def apart(self, array: Array) -> Array:
-        larger = self.torch.full((*array.shape, 2), GARBAGE, dtype=array.dtype)
-        larger[..., 0] = array
-        return larger[..., 0]
 
-
-class Mlx(Library):
+class Mlx(Packed):
     """mlx on the processor. Its arrays are never written to: what looks like it makes a new one under the old name."""
 
     name = "mlx"
@@ -156,35 +154,35 @@ class Mlx(Library):
     def __init__(self) -> None:
         import mlx.core  # noqa: PLC0415
 
-        self.mlx: Any = mlx.core
-        self.mlx.set_default_device(self.mlx.cpu)
-        self.dtypes = {word: getattr(self.mlx, word) for word in ("float32", "float16", "bfloat16")}
+        self.package = mlx.core
+        self.package.set_default_device(self.package.cpu)
+        self.dtypes = {word: getattr(self.package, word) for word in ("float32", "float16", "bfloat16")}
 
     def make(self, numbers: list[int], shape: Shape, dtype: str) -> Array:
-        return self.mlx.array(numbers).astype(self.dtypes[dtype]).reshape(shape)
+        return self.package.array(numbers).astype(self.dtypes[dtype]).reshape(shape)
 
     def indices(self, rows: Sequence[int]) -> Array:
-        return self.mlx.array(list(rows))
+        return self.package.array(list(rows))
 
     def is_array(self, held: Any) -> bool:
-        return isinstance(held, self.mlx.array)
-
-    def shape(self, array: Array) -> Shape:
-        return tuple(array.shape)
+        return isinstance(held, self.package.array)
 
     def word(self, array: Array) -> str:
         return str(array.dtype).removeprefix("mlx.core.")
 
     def data(self, array: Array) -> bytes:
-        plain = self.mlx.contiguous(array)
-        self.mlx.eval(plain)
+        plain = self.package.contiguous(array)
+        self.package.eval(plain)
         return bytes(memoryview(plain)) if plain.size else b""
 
     def copy(self, array: Array) -> Array:
-        return self.mlx.array(array)
+        return self.package.array(array)
 
     def turn(self, array: Array, order: Sequence[int], shape: Shape) -> Array:
         return array.transpose(*order).reshape(shape)
+
+    def apart(self, array: Array) -> Array:
+        return self.copy(array)
 
 
 class Lists(Library):
@@ -205,13 +203,12 @@ class Lists(Library):
         return isinstance(held, list | tuple)
 
     def shape(self, array: Array) -> Shape:
-        found = []
-        while isinstance(array, list | tuple):
-            found.append(len(array))
-            if not array:
-                break
-            array = array[0]
-        return tuple(found)
+        if not isinstance(array, list | tuple):
+            return ()
+        inside = {self.shape(entry) for entry in array}
+        if len(inside) > 1:
+            raise ValueError(f"lists of different sizes stand side by side: {' and '.join(map(str, sorted(inside)))}")
+        return (len(array), *inside.pop()) if inside else (0,)
 
     def word(self, array: Array) -> str:
         return "float64"
@@ -231,7 +228,11 @@ class Lists(Library):
 
     def data(self, array: Array) -> bytes:
         flat = self.flat(array)
-        return struct.pack(f"<{len(flat)}d", *flat)
+        try:
+            return struct.pack(f"<{len(flat)}d", *flat)
+        except struct.error as error:
+            kinds = sorted({type(element).__name__ for element in flat})
+            raise TypeError(f"among the elements of a list are some of type {' and '.join(kinds)}") from error
 
     def copy(self, array: Array) -> Array:
         return [self.copy(entry) for entry in array] if isinstance(array, list | tuple) else array

@@ -232,7 +232,10 @@ def find_length(calls: Calls, owner: type, cache: Any, told: Told) -> None:
     if told.length == "none":
         calls.missing.append("length: the spec file says that it reports none")
         return
-    name = next((word for word in LENGTHS if hasattr(cache, word)), "")
+    # What it is made with is no length, unless the spec file says so: of many a `size` is the capacity.
+    made_with = {} if told.length else parameters_of(owner) or {}
+    found = (word for word in LENGTHS if hasattr(cache, word))
+    name = next((word for word in found if word not in made_with or callable(getattr(cache, word))), "")
     if not name:
         calls.missing.append(f"length: the class reports none (looked for {', '.join(LENGTHS)})")
         return
@@ -297,7 +300,7 @@ def restored(cache: Any, library: Library) -> Any:
     if library.name != "torch":
         return pickle.loads(pickle.dumps(cache))
     saved = io.BytesIO()
-    torch: Any = library.torch  # type: ignore[attr-defined]
+    torch: Any = library.package  # type: ignore[attr-defined]
     torch.save(cache, saved)
     saved.seek(0)
     return torch.load(saved, weights_only=False)

@@ -93,15 +93,15 @@ class Found:
         """That of an array library."""
         return str(getattr(sys.modules.get(library), "__version__", "")) or "?"
 
-    def location(self) -> dict[str, str | int] | None:
-        """Where it is written: a file below the folder that is on the path, and a line."""
+    def locations(self) -> dict[str, dict[str, str | int]]:
+        """Where the variant is written, as far as that is known: a file below the folder on the path, and a line."""
         try:
             line = inspect.getsourcelines(self.owner)[1]
         except (OSError, TypeError):
-            return None
+            return {}
         inside = self.module.__name__.replace(".", "/")
         package = hasattr(self.module, "__path__")
-        return {"file": f"{inside}/__init__.py" if package else f"{inside}.py", "line": max(1, line)}
+        return {self.variant: {"file": f"{inside}/__init__.py" if package else f"{inside}.py", "line": max(1, line)}}
 
 
 def load_file(path: Path) -> types.ModuleType:

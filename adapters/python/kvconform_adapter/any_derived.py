@@ -234,9 +234,8 @@ def of_transformers(derived: Derived) -> TransformersSubject:
                 base, name=found.variant, module=found.module.__name__, arguments=make
             )
             self.variants = [] if self.problem else [found.variant]
-            place = found.location()
             self.unavailable = {}
-            self.locations = {found.variant: place} if place is not None else {}
+            self.locations = found.locations()
 
         def hello(self) -> dict[str, Any]:
             reply = super().hello() | {"offers": ["places", "prepare"]}
@@ -266,8 +265,7 @@ def of_mlx(derived: Derived) -> MlxSubject:
                 base, name=found.variant, owner=found.name, module=found.module.__name__, arguments=make
             )
             self.variants, self.batches = [found.variant], []
-            place = found.location()
-            self.locations = {found.variant: place} if place is not None else {}
+            self.locations = found.locations()
 
         def hello(self) -> dict[str, Any]:
             reply = super().hello() | {"offers": ["places"]}

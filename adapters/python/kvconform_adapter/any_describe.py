@@ -322,11 +322,11 @@ class Describer:
         return "buffer" if whole else "length"
 
     def storing(self, calls: Calls) -> list[str]:
-        """Which of copy and pickle can be done."""
+        """Which of copy and pickle can be done: a method that the class has for it must work, like any other."""
         found = []
         cache = self.feed(calls, self.smallest())[0]
         tries: dict[str, Callable[[], Any]] = {
-            "copy": lambda: duplicate(calls, cache),
+            "copy": lambda: "copy" in calls.ops or duplicate(calls, cache),
             "pickle": lambda: restored(cache, self.library),
         }
         for name, perform in tries.items():
@@ -381,6 +381,7 @@ class Describer:
             self.assumed.append(f"{calls.length.name} counts {word}")
         if counts_held and self.kind.rule == "opaque":
             counts_held, calls.length = False, None
+            self.untested.append("length: how many tokens it keeps is its own choice")
         variant = self.found.variant
         spec: dict[str, Any] = {"schema": "kvconform-spec/1", "subject": self.found.subject, "variant": variant}
         spec |= {"title": self.kind.title, "kind": self.kind.kind, **self.source(), "ops": ops, "params": self.params}

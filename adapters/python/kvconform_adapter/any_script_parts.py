@@ -70,25 +70,33 @@ def array(first, count, rows, channels, sign):
 
 def seen(held, sign):
     """What an array holds: for each row its numbers in order, None for what is no token; [] when it holds nothing."""
-    if held is None:
-        return []
-    cells, sizes = held if isinstance(held, list) else held.tolist(), []
-    inside = cells
+    try:
+        return numbers_of(held, sign) if held is not None else []
+    except Exception as error:
+        return [[f"cannot be read: {{type(error).__name__}}: {{error}}"]]
+
+
+def numbers_of(held, sign):
+    """The same of what is an array."""
+{typed}    cells, sizes = {cells}, []
+    inside = [cells]
     for _ in AXES:
-        sizes.append(len(inside) if isinstance(inside, list) else -1)
-        if sizes[-1] < 1:
+        sizes.append({{len(cell) for cell in inside}})
+        if len(sizes[-1]) > 1:
+            raise ValueError("lists of different sizes stand side by side")
+        inside = [entry for cell in inside for entry in cell]
+        if not inside:
             return []
-        inside = inside[0]
-    sizes = dict(zip(AXES, sizes))
+    sizes = dict(zip(AXES, [size.pop() for size in sizes]))
 
     def number(row, token, head):
         place = {{"batch": row, "heads": head, "tokens": token}}
         found = []
         for channel in range(sizes["channels"]):
-            inside = cells
+            cell = cells
             for axis in AXES:
-                inside = inside[{{**place, "channels": channel}}.get(axis, 0)]
-            found.append(inside)
+                cell = cell[{{**place, "channels": channel}}.get(axis, 0)]
+            found.append(cell)
         said = number_in(found)
         return None if said is None else said * sign - HEAD * head if said else 0
 
@@ -113,6 +121,21 @@ def stored(cache):
     """What the cache holds now."""
     keys, values = {pair} or (None, None)
     return {{"keys": seen(keys, 1), "values": seen(values, -1)}}
+'''
+
+RESTORED = '''\
+def restored(cache):
+    """What was saved and loaded again."""
+    return pickle.loads(pickle.dumps(cache))
+'''
+
+RESTORED_BY_TORCH = '''\
+def restored(cache):
+    """What was saved and loaded again."""
+    saved = io.BytesIO()
+    torch.save(cache, saved)
+    saved.seek(0)
+    return torch.load(saved, weights_only=False)
 '''
 
 ATTEMPT = '''\

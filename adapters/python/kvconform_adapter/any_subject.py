@@ -34,12 +34,12 @@ class Table(Descriptions):
         self.definitions.clear()
 
     def show(self, name: str, word: str, shape: Sequence[int]) -> str:
-        """The index of a description."""
+        """The index of a description. Raises TypeError for numbers that the protocol cannot carry."""
         key = (name, word, shape)
         index = self.definitions.get(key)
         if index is None:
             if word not in WORDS:
-                raise RequestError(f"{name} is an array of type {word}, which the protocol cannot carry")
+                raise TypeError(f"{name} is an array of type {word}, expected one of {', '.join(WORDS)}")
             index = self.definitions[key] = self.describe(name, word, shape)
         return index
 
@@ -182,32 +182,39 @@ class Runner:
     def observe(self, session: Session, mask: str, returned: list[tuple[str, Array]], error: int) -> str:
         """One step, as JSON; its raw bytes go into the reply."""
         length = "null"
-        held: list[tuple[str, Any]] = []
+        entries: list[str] = []
         try:
             if self.calls.length is not None:
                 length = str(length_of(self.calls, session.cache))
-            held += zip(("keys", "values"), held_by(self.calls, session.cache), strict=True)
-        except MemoryError:
-            raise
+            if self.plan.description.counts_held and length != "null":
+                self.show_number(entries, "held", int(length))
+                length = "null"
+            held = zip(("keys", "values"), held_by(self.calls, session.cache), strict=True)
+            for name, array in (*held, *returned):
+                if array is not None:
+                    self.show(entries, name, array)
         except Exception as raised:
-            error = self.reply.error(raised, "reading it") if error < 0 else error
-        entries: list[str] = []
-        for name, array in [*held, *returned]:
-            if array is not None:
-                self.show(entries, name, array)
-        if self.plan.description.counts_held and length != "null":
-            self.show_number(entries, "held", int(length))
-            length = "null"
+            error = self.unread(raised, "reading it", error)
         if session.original is not None:
             try:
                 self.observe_original(session.original, entries)
-            except (MemoryError, RequestError):
-                raise
             except Exception as raised:
-                error = self.reply.error(raised, "reading the cache that was copied") if error < 0 else error
+                error = self.unread(raised, "reading the cache that was copied", error)
         for name, array in session.watched:
-            self.show(entries, name, array, session.last)
+            try:
+                self.show(entries, name, array, session.last)
+            except MemoryError:
+                raise
+            except Exception:
+                # No array any more, and so not what it was: shown as one without elements.
+                entries.append(self.reply.table.show(name, "float64", (0,)))
         return f"[{0 if error < 0 else 1},[{length}],[{mask}],[],null,[{','.join(entries)}],{error}]"
+
+    def unread(self, raised: Exception, reading: str, error: int) -> int:
+        """The error of a step in which something cannot be read: a fault of the cache, like an op that raises."""
+        if isinstance(raised, MemoryError):
+            raise raised
+        return self.reply.error(raised, reading) if error < 0 else error
 
     def observe_original(self, original: Any, entries: list[str]) -> None:
         """The cache that was copied, as it is now."""
@@ -220,15 +227,18 @@ class Runner:
         self.show_number(entries, "original.length", length)
 
     def show(self, entries: list[str], name: str, array: Any, last: Last | None = None) -> None:
-        """Adds the entry of an array, which is not sent again while it is as `last` says."""
+        """Adds the entry of an array, which is not sent again while it is as `last` says.
+
+        Raises TypeError or ValueError, and adds nothing, for what is none.
+        """
         library = self.library
+        before = None if last is None else last.pop(name, None)
         if not library.is_array(array):
-            raise RequestError(f"{name} is {type(array).__name__}, expected an array of {library.name}")
+            raise TypeError(f"{name} is {type(array).__name__}, expected an array of {library.name}")
         plain = self.axes.take(array)
         index = self.reply.table.show(name, library.word(plain), library.shape(plain))
         data = library.data(plain)
         if last is not None:
-            before = last.get(name)
             last[name] = (index, data)
             if before == (index, data):
                 entries.append(f"[{index},-1]")
@@ -265,8 +275,7 @@ class AnySubject(LoadedSubject[Plan, Table]):
             self.problem = str(error)
             return
         self.variants = [self.found.variant]
-        place = self.found.location()
-        self.locations = {self.found.variant: place} if place is not None else {}
+        self.locations = self.found.locations()
 
     def libraries(self) -> dict[str, str]:
         """The version of the library, and what caches are made with."""
