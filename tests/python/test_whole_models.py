@@ -90,24 +90,55 @@ def test_a_model_that_cannot_be_made_says_why(adapter: Adapter) -> None:
     assert "\n" not in message["error"]
 
 
-def test_the_program_of_a_case_runs_alone(adapter: Adapter, interpreter: str, tmp_path: Path) -> None:
+def run_program(
+    adapter: Adapter, interpreter: str, folder: Path, ops: list[Any], law: str, change: str = "", **expected: str
+) -> subprocess.CompletedProcess[str]:
+    """The program for a case of a model without a fault; `change` stands before its first op."""
     script = adapter.ask(
         {
             "request": "script",
             "variant": "model/llama",
             "params": PARAMS,
-            "ops": [["append", 3], ["reorder", [1, 0]], ["crop", -1], ["append", 2]],
-            "step": 3,
+            "ops": ops,
+            "step": len(ops) - 1,
             "title": "nothing is wrong",
             "source": "a test",
             "basis": "documented",
-            "law": "RESUME",
-            "expected": {},
+            "law": law,
+            "expected": expected,
         }
     )["script"]
-    file = tmp_path / "case.py"
-    file.write_text(script)
+    file = folder / "case.py"
+    assert "\nseen = None\n" in script
+    file.write_text(script.replace("\nseen = None\n", f"\n{change}\nseen = None\n"))
     environment = {name: value for name, value in adapter_environment().items() if name != "PYTHONPATH"}
-    done = subprocess.run([interpreter, str(file)], capture_output=True, text=True, env=environment, check=False)
+    return subprocess.run([interpreter, str(file)], capture_output=True, text=True, env=environment, check=False)
+
+
+def test_the_program_of_a_case_runs_alone(adapter: Adapter, interpreter: str, tmp_path: Path) -> None:
+    ops = [["append", 3], ["reorder", [1, 0]], ["copy"], ["crop", -1], ["append", 2]]
+    done = run_program(adapter, interpreter, tmp_path, ops, "RESUME")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "largest difference" in done.stdout
+
+
+REFUSING = """\
+def refuse(*given):
+    raise NotImplementedError
+
+
+DynamicCache.crop = DynamicCache.reset = DynamicCache.reorder_cache = DynamicCache.__deepcopy__ = refuse
+"""
+
+
+@pytest.mark.parametrize(
+    "ops", [[["append", 3], ["crop", -1]], [["append", 3], ["reset"]], [["reorder", [1, 0]]], [["append", 3], ["copy"]]]
+)
+def test_a_program_that_ends_without_a_forward_looks_at_the_outcome(
+    adapter: Adapter, interpreter: str, tmp_path: Path, ops: list[Any]
+) -> None:
+    right = run_program(adapter, interpreter, tmp_path, ops, "REFUSE", outcome="done")
+    assert right.returncode == 0, right.stdout + right.stderr
+    wrong = run_program(adapter, interpreter, tmp_path, ops, "REFUSE", REFUSING, outcome="done")
+    assert wrong.returncode == 1, wrong.stdout + wrong.stderr
+    assert "NotImplementedError" in wrong.stdout

@@ -85,6 +85,9 @@ def append(tokens):
 
 
 {steps}
+{check}'''
+
+COMPARE = '''\
 if seen is None:
     print("the append can be done, and was refused")
     sys.exit(1)
@@ -99,6 +102,26 @@ difference = float((seen - whole).abs().max() / whole.abs().max())
 print(f"largest difference to a fresh cache with the same words in one piece: {{difference:.3g}} of the largest logit")
 sys.exit(1 if not difference <= {bound} else 0)
 '''
+"""How a program ends whose last op is a forward."""
+
+LAST = '''\
+done = attempt({label}, {call})
+print("expected: {outcome}")
+sys.exit(0 if done is {wanted} else 1)
+'''
+"""How one ends whose last op is another: nothing is predicted after it, so that its outcome is what is wrong."""
+
+
+def spell_call(op: Op) -> str:
+    """What performs an op that is no append."""
+    name, argument = op
+    if name == "crop":
+        return f"lambda: cache.crop({argument})"
+    if name == "reset":
+        return "cache.reset"
+    if name == "reorder" and isinstance(argument, tuple):
+        return f"lambda: cache.reorder_cache(torch.tensor({list(argument)}))"
+    return "lambda: copy.deepcopy(cache)" if name == "copy" else f"lambda: record(cache, {argument})"
 
 
 def spell_step(op: Op, start: int, rows: int) -> tuple[list[str], int]:
@@ -107,24 +130,19 @@ def spell_step(op: Op, start: int, rows: int) -> tuple[list[str], int]:
     if name == "append" and isinstance(argument, int):
         tokens = [[word_of(start + at, row) for at in range(argument)] for row in range(rows)]
         return [f"seen = append({tokens})"], argument
-    label = json.dumps(words(op))
-    if name == "crop" and isinstance(argument, int):
-        after = f"shorten({-argument})" if argument < 0 else ""
-        if argument > 0:
-            after = f"shorten(max(0, sum(len(piece[0]) for piece in pieces) - {argument}))"
-        lines = [f"if attempt({label}, lambda: cache.crop({argument})):", f"    {after or 'pass'}"]
-        return lines if after else [f"attempt({label}, lambda: cache.crop({argument}))"], 0
-    if name == "reset":
-        return [f"if attempt({label}, cache.reset):", "    pieces.clear()"], 0
-    if name == "reorder" and isinstance(argument, tuple):
-        order = list(argument)
-        return [
-            f"if attempt({label}, lambda: cache.reorder_cache(torch.tensor({order}))):",
-            f"    pieces = [[list(piece[row]) for row in {order}] for piece in pieces]",
-        ], 0
-    if name == "copy":
+    attempt = f"attempt({json.dumps(words(op))}, {spell_call(op)})"
+    after = ""
+    if name == "crop" and isinstance(argument, int) and argument < 0:
+        after = f"shorten({-argument})"
+    elif name == "crop" and isinstance(argument, int) and argument > 0:
+        after = f"shorten(max(0, sum(len(piece[0]) for piece in pieces) - {argument}))"
+    elif name == "reset":
+        after = "pieces.clear()"
+    elif name == "reorder" and isinstance(argument, tuple):
+        after = f"pieces = [[list(piece[row]) for row in {list(argument)}] for piece in pieces]"
+    elif name == "copy":
         return ["cache = copy.deepcopy(cache)"], 0
-    return [f"attempt({label}, lambda: record(cache, {argument}))"], 0
+    return [f"if {attempt}:", f"    {after}"] if after else [attempt], 0
 
 
 def spell_settings(config: Any, path: str = "config") -> list[str]:
@@ -145,11 +163,18 @@ def write_model_script(request: ScriptRequest, version: str) -> str:
     plan = ModelPlan(request.variant, request.params)
     steps = ["seen = None"]
     start, rows = 0, request.params.batch
-    for op in request.ops[: request.step + 1]:
+    *before, last = request.ops[: request.step + 1]
+    for op in [*before, last] if last[0] == "append" else before:
         lines, used = spell_step(op, start, rows)
         steps += lines
         start += used
-    recording = [argument for kind, argument in request.ops[: request.step + 1] if kind == "record"]
+    recording = [argument for kind, argument in before if kind == "record"]
+    if last[0] == "append":
+        check = COMPARE.format(record_fresh="record(fresh, 1)\n" if recording and recording[-1] else "", bound=BOUND)
+    else:
+        outcome = "refused" if request.expected.get("outcome") == "refused" else "done"
+        label = json.dumps(words(last))
+        check = LAST.format(label=label, call=spell_call(last), outcome=outcome, wanted=outcome == "done")
     reads = f"{plan.word}=cache, {'decoder_input_ids' if plan.crossed else 'input_ids'}=torch.tensor(tokens)"
     if plan.crossed:
         reads += f", input_ids=torch.tensor([{list(ENCODER_WORDS)}] * len(tokens))"
@@ -170,6 +195,5 @@ def write_model_script(request: ScriptRequest, version: str) -> str:
         new_cache=plan.spelled,
         arguments=reads,
         steps="\n".join(steps),
-        record_fresh="record(fresh, 1)\n" if recording and recording[-1] else "",
-        bound=BOUND,
+        check=check,
     )
