@@ -140,8 +140,8 @@ static void add_not_run(kvc_text *out, const kvc_gate *gate)
     const cJSON *run;
 
     cJSON_ArrayForEach(run, cJSON_GetObjectItemCaseSensitive(gate->result, "runs")) {
-        const char *status = kvc_json_string(run, "status");
-        if (strcmp(status, "not run") != 0 && strcmp(status, "not covered") != 0)
+        const char *status = kvc_gate_was_cut_short(run) ? "not run to its end" : kvc_json_string(run, "status");
+        if (strncmp(status, "not ", 4) != 0)
             continue;
         kvc_text_add_format(out, "%s: ", status);
         add_foreign(out, kvc_json_string(run, "target"));

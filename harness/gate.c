@@ -367,6 +367,11 @@ static int take_entry(kvc_gate *gate, kvc_baseline_entry *entry, const kvc_sessi
     return add(gate, KVC_GATE_NOTHING, entry) != NULL;
 }
 
+int kvc_gate_was_cut_short(const cJSON *run)
+{
+    return strcmp(kvc_json_string(run, "status"), "findings") == 0 && kvc_json_string(run, "reason")[0] != '\0';
+}
+
 static int settle(const kvc_session *session, kvc_gate *gate)
 {
     const cJSON *run;
@@ -375,7 +380,7 @@ static int settle(const kvc_session *session, kvc_gate *gate)
     cJSON_ArrayForEach(run, cJSON_GetObjectItemCaseSensitive(gate->result, "runs")) {
         good = good && take_run(gate, run);
         /* The exit status of a run with findings does not tell. */
-        gate->not_run += strcmp(kvc_json_string(run, "status"), "not run") == 0;
+        gate->not_run += kvc_gate_was_cut_short(run) || strcmp(kvc_json_string(run, "status"), "not run") == 0;
     }
     for (int at = 0; good && at < gate->baseline.entries; at++) {
         kvc_gate_item *item = item_of(gate, &gate->baseline.entry[at]);

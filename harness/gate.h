@@ -39,7 +39,7 @@ typedef struct kvc_gate {
     kvc_gate_item *item;
     int items;
     size_t count[KVC_GATE_STATES];
-    int not_run;   /* runs that could not be made */
+    int not_run;   /* runs that could not be made, or not to their end */
     int elsewhere; /* entries that speak of other targets or versions */
     int covered;   /* findings that are those of entries, met in another way */
     char today[16];
@@ -51,6 +51,8 @@ typedef struct kvc_gate {
  */
 int kvc_gate_look(const kvc_session *session, int may_be_new, kvc_gate *gate);
 void kvc_gate_clear(kvc_gate *gate);
+/* Whether a variant that has findings was not run to its end: what it did not come to may be new. */
+int kvc_gate_was_cut_short(const cJSON *run);
 
 /*
  * What joins failures to one finding within a run joins a finding to an entry: with another seed a fault may be met past a boundary

@@ -161,8 +161,12 @@ static int renew(exploring *self, int finished)
         return 0;
     }
     /* Told of what a crash leaves behind, so that it is not taken for the whole. */
-    if (!finished)
+    if (!finished) {
+        cJSON *status = cJSON_GetObjectItemCaseSensitive(entry, "status");
         cJSON_SetValuestring(cJSON_GetObjectItemCaseSensitive(entry, "reason"), "stopped between two portions");
+        if (strcmp(status->valuestring, "conforms") == 0)
+            cJSON_SetValuestring(status, "not run");
+    }
     if (self->entry == NULL)
         cJSON_AddItemToArray(runs, entry);
     else
@@ -192,10 +196,11 @@ static int explore_portion(exploring *self, uint64_t number)
             options.milliseconds = 1;
     }
     result = kvc_crew_choose(self->crew, &self->selection, self->generator, &error);
-    if (result == KVC_CREW_STOPPED) {
+    if (result == KVC_CREW_STOPPED && cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(self->open, "portions")) == 0) {
         running->interrupted = 1;
         return 0;
     }
+    /* One that was stopped before it began is told too: those before it are not the whole. */
     if (result == KVC_CREW_DONE)
         result = kvc_explore(&self->bench, self->generator, &options, &exploration, &error);
     if (result == KVC_CREW_FAILED)

@@ -80,6 +80,16 @@ kvconform gate "${flaky%now_and_then}at_first" --baseline known.json --cases fla
 gate exec:false
 cp whole.json known.json
 gate $faulty exec:false
+# Nor is one that could not be run to its end, though what it showed until then is known.
+cat >limited.sh <<'END'
+echo x >>starts
+[ "$(wc -l <starts)" -le "$1" ] || exit 7
+exec python3 -B "$KVC_TOP/tests/adapters/broken.py" crashes
+END
+limited() { rm -f starts; try kvconform "$@" --variant full --baseline limited.json --budget 20 --jobs 1 2>/dev/null; }
+limited baseline update 'exec:sh limited.sh 1000' --add --reason 'ends its process'
+limited gate 'exec:sh limited.sh 1000'
+limited gate 'exec:sh limited.sh 20'
 # Files that are not right are refused whole, and nothing is written.
 for damage in "entries[0]['colour'] = 1" "del entries[0]['reason']" "entries[0]['date'] = 'soon'" "entries.append(entries[0])" "entries.insert(0, entries[0])" \
   "entries[0]['target'] = 'full'" "entries[0]['law'] = 'JUSTICE'" "entries[0]['when'] = {'until': '5'}" "entries[0]['case'] = []" \

@@ -65,6 +65,17 @@ sed -n 's/after [1-9][0-9]* seq/after N seq/; s/^\(.*N sequences\).*/\1/p' outpu
 python3 -B "$KVC_TOP/tests/command_line/json_schema.py" "$schema" far.json
 grep -q '"sequences":[[:space:]]*0,' far.json && fail 'no sequences are counted'
 
+# Also when it is stopped between two portions: those before are not the whole, and are not gone on with as if they were.
+for round in 1 2 3 4; do
+  start kvconform run builtin:full --budget 100000 --portion 20 --jobs 1 --json "portions-$round.json" >output 2>&1 &
+  soon started "portions-$round.json" 2 || fail "it did not start: $(cat output)"
+  sleep 0.3$round
+  kill -INT $!
+  status=0
+  wait $! || status=$?
+  sed -n "s/after [1-9][0-9]* seq/after N seq/; s/^\(.*N sequences\).*/$status: \1/p" output
+done
+
 # Killed: nothing can be written, but nothing stays.
 mark=mark-KILL-$$
 start kvconform run builtin --budget 60s --jobs 2 --json "$mark.json" >output 2>&1 &
