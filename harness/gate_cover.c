@@ -6,6 +6,8 @@
 #include "harness/target.h"
 #include "reports/model.h"
 
+enum { HOLDING = 2 }; /* of a situation's `held`: there are tokens */
+
 /* The op before the one that fails; NULL when it is the first. How recording is set up does not count. */
 static const kvc_op *op_before(const kvc_finding *finding)
 {
@@ -14,6 +16,35 @@ static const kvc_op *op_before(const kvc_finding *finding)
     while (at >= 0 && finding->sequence.op[at].kind == KVC_RECORD)
         at--;
     return at >= 0 ? &finding->sequence.op[at] : NULL;
+}
+
+/* Whether the op before changes how many rows there are, so that what it left behind does not fit. */
+static int changed_rows(const kvc_finding *finding, const kvc_op *before)
+{
+    int32_t rows = finding->params.batch;
+
+    for (const kvc_op *op = finding->sequence.op; op < before; op++)
+        rows = kvc_op_rows_after(op, rows);
+    return kvc_op_rows_after(before, rows) != rows;
+}
+
+/* Whether the op puts rows beside those that are there, or takes some of them. */
+static int meets_rows(int kind)
+{
+    return kind == KVC_APPEND || kind == KVC_APPEND_ROWS || kind == KVC_REORDER || kind == KVC_SELECT || kind == KVC_REPEAT;
+}
+
+/*
+ * Whether what was met concerns the tensors that the known finding says were left behind: those of its law, or the same one where it is
+ * returned. A refusal shows no tensor.
+ */
+static int is_of_same_tensors(const kvc_finding *known, const kvc_finding *met)
+{
+    const char *of = strstr(known->tensor, " of ");
+    size_t length = of != NULL ? (size_t)(of - known->tensor) : strlen(known->tensor);
+
+    return strcmp(known->wrong, met->wrong) == 0 || strcmp(known->wrong, kvc_law_name((kvc_law)met->failure.law)) == 0 ||
+           (strncmp(known->tensor, met->wrong, length) == 0 && met->wrong[length] == '\0');
 }
 
 /*
@@ -27,15 +58,18 @@ static int is_of_rows_left_behind(const kvc_finding *known, const kvc_finding *m
 
     return known->failure.law == KVC_BATCH && known->failure.place == KVC_PLACE_STORED &&
            (known->failure.deviation == KVC_WRONG_SHAPE || known->failure.deviation == KVC_WRONG_ROW) && before != NULL &&
-           before->kind == known->failure.op &&
-           (deviation == KVC_REFUSED || deviation == KVC_WRONG_SHAPE || deviation == KVC_WRONG_ROW);
+           before->kind == known->failure.op && changed_rows(met, before) && met->failure.situation.held != HOLDING &&
+           meets_rows(met->failure.op) &&
+           (deviation == KVC_REFUSED ||
+            ((deviation == KVC_WRONG_SHAPE || deviation == KVC_WRONG_ROW) && is_of_same_tensors(known, met)));
 }
 
 /* Behind a window of one nothing is held. What holds something nevertheless does so whichever op has just been done. */
 static int is_of_window_of_one(const kvc_finding *known, const kvc_finding *met)
 {
-    return known->failure.narrow && met->failure.narrow && known->failure.place == met->failure.place &&
-           known->failure.deviation == met->failure.deviation && strcmp(known->wrong, met->wrong) == 0;
+    return known->failure.narrow && met->failure.narrow && known->failure.place == KVC_PLACE_STORED &&
+           met->failure.place == KVC_PLACE_STORED && known->failure.deviation == KVC_LONG && met->failure.deviation == KVC_LONG &&
+           strcmp(known->wrong, met->wrong) == 0;
 }
 
 static int is_known(const kvc_finding *known, const kvc_finding *met)

@@ -76,6 +76,42 @@ cat >flaky-cases/case.json <<'END'
 {"schema": "kvconform-case/1", "subject": "builtin", "variant": "full", "params": {"batch": 1}, "ops": [["append", 2], ["crop", -1]]}
 END
 kvconform gate "${flaky%now_and_then}at_first" --baseline known.json --cases flaky-cases --budget 1 --jobs 1 | masked
+# What only stands behind a known fault is no part of it: a reorder that forgets the values does not make a crop be refused.
+cat >behind.py <<'END'
+import os
+import sys
+
+sys.path.insert(0, os.environ["KVC_TOP"] + "/tests/adapters")
+from full_attention import Adapter, Cache
+
+
+class Forgetful(Cache):
+    values = before = None
+
+    def tensor(self, name, kind, rows):
+        return super().tensor(name, kind, self.values if self.values and kind == "values" and rows is self.rows else rows)
+
+    def perform(self, op, numbers):
+        before, self.before, rows = self.before, op[0], self.rows
+        if (sys.argv[1], before, op[0]) == ("refuses", "reorder", "crop"):
+            raise ValueError("not now")
+        returned = super().perform(op, numbers)
+        self.values = rows if op[0] == "reorder" else None
+        return returned
+
+
+class Behind(Adapter):
+    def sequence(self, params, ops, numbers):
+        cache = Forgetful(params)
+        return [self.step(cache, op, numbers) for op in ops]
+
+
+Behind().serve()
+END
+behind() { try kvconform "$@" --variant full --baseline behind.json --budget 400 --jobs 1 2>/dev/null; }
+behind baseline update 'exec:python3 -B behind.py crops' --add --reason 'values are forgotten'
+behind gate 'exec:python3 -B behind.py crops'
+behind gate 'exec:python3 -B behind.py refuses' | masked
 # A subject that cannot be run is not a pass, even beside one whose findings are all known.
 gate exec:false
 cp whole.json known.json

@@ -1,0 +1,111 @@
+/* What of the gate is decided without a subject: which findings follow of a known one. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#include "harness/gate.h"
+
+/* The program's own, which a test does without. */
+void kvc_complain(const char *text)
+{
+    (void)text;
+}
+
+/* Whether a known finding covers another of the same variant. */
+static int covers(const kvc_finding *known, const kvc_finding *met)
+{
+    static const char text[] = "{\"subject\": \"s\", \"variant\": \"v\"}";
+    cJSON *json = cJSON_Parse(text);
+    kvc_baseline_entry entry = {.id = "K-1", .target = "s:v", .from = "", .to = "", .dtype = "", .platform = "", .item = json};
+    kvc_finding shown = *known;
+    kvc_gate_item item = {.state = KVC_GATE_KNOWN, .entry = &entry, .shown = &shown};
+    kvc_gate gate = {.item = &item, .items = 1};
+    int covered = kvc_gate_covers(&gate, met, "s", "1", "v");
+
+    cJSON_Delete(json);
+    return covered;
+}
+
+Test(gate, window_of_one)
+{
+    kvc_finding known = {.failure = {.law = KVC_KEYS, .place = KVC_PLACE_STORED, .deviation = KVC_LONG, .op = KVC_APPEND, .narrow = 1},
+                         .law = KVC_KEYS, .shrunk = 1, .sequence = {.count = 1, .op = {{.kind = KVC_APPEND, .n = 1}}}, .wrong = "keys"};
+    kvc_finding met = known;
+
+    met.failure.law = KVC_ZERO;
+    met.failure.op = KVC_CROP;
+    met.failure.step = 1;
+    met.sequence.count = 2;
+    met.sequence.op[1] = (kvc_op){.kind = KVC_CROP};
+    cr_expect(covers(&known, &met), "it holds what it should not, whichever op was done");
+    met.failure.narrow = 0;
+    cr_expect_not(covers(&known, &met), "a larger window");
+    met.failure.narrow = 1;
+    known.failure.place = met.failure.place = KVC_PLACE_OUTCOME;
+    known.failure.deviation = met.failure.deviation = KVC_REFUSED;
+    cr_expect_not(covers(&known, &met), "another op is refused");
+}
+
+/* A select that doubles the only row is known to leave the keys behind; on an empty cache an append comes right behind it. */
+static void rows_left_behind(kvc_finding *known, kvc_finding *met)
+{
+    static const kvc_op select = {.kind = KVC_SELECT, .count = 2};
+
+    *known = (kvc_finding){.failure = {.law = KVC_BATCH, .place = KVC_PLACE_STORED, .deviation = KVC_WRONG_SHAPE, .op = KVC_SELECT,
+                                       .step = 1, .situation = {.held = 2}},
+                           .law = KVC_BATCH, .shrunk = 1, .params = {.batch = 1},
+                           .sequence = {.count = 2, .op = {{.kind = KVC_APPEND, .n = 1}}},
+                           .wrong = "KEYS", .tensor = "keys of Layer"};
+    known->sequence.op[1] = select;
+    *met = (kvc_finding){.failure = {.law = KVC_REFUSE, .place = KVC_PLACE_OUTCOME, .deviation = KVC_REFUSED, .op = KVC_APPEND, .step = 1},
+                         .law = KVC_REFUSE, .shrunk = 1, .params = {.batch = 1}, .sequence = {.count = 2}, .wrong = "outcome"};
+    met->sequence.op[0] = select;
+    met->sequence.op[1] = (kvc_op){.kind = KVC_APPEND, .n = 1};
+}
+
+Test(gate, rows_left_behind)
+{
+    kvc_finding known;
+    kvc_finding met;
+
+    rows_left_behind(&known, &met);
+    cr_expect(covers(&known, &met), "the rows do not fit");
+    met.failure.situation.held = 1;
+    cr_expect(covers(&known, &met), "nor do they when it is empty again");
+    met.failure.law = KVC_KEYS;
+    met.failure.place = KVC_PLACE_STORED;
+    met.failure.deviation = KVC_WRONG_SHAPE;
+    (void)snprintf(met.wrong, sizeof met.wrong, "keys");
+    cr_expect(covers(&known, &met), "the rows that do not fit are there afterwards");
+    met.failure.law = KVC_RETURN;
+    met.failure.place = KVC_PLACE_RETURNED;
+    cr_expect(covers(&known, &met), "or are returned");
+}
+
+Test(gate, not_of_rows_left_behind)
+{
+    kvc_finding known;
+    kvc_finding met;
+
+    rows_left_behind(&known, &met);
+    met.failure.situation.held = 2;
+    cr_expect_not(covers(&known, &met), "where there are tokens the select itself shows it");
+    rows_left_behind(&known, &met);
+    met.failure.op = met.sequence.op[1].kind = KVC_CROP;
+    cr_expect_not(covers(&known, &met), "a crop meets no rows");
+    rows_left_behind(&known, &met);
+    met.sequence.op[0].count = 1;
+    cr_expect_not(covers(&known, &met), "as many rows as before fit");
+    rows_left_behind(&known, &met);
+    met.sequence.op[0].kind = KVC_REPEAT;
+    met.sequence.op[0].n = 2;
+    cr_expect_not(covers(&known, &met), "another op, which is not known to leave anything behind");
+    rows_left_behind(&known, &met);
+    met.failure.law = KVC_VALUES;
+    met.failure.place = KVC_PLACE_STORED;
+    met.failure.deviation = KVC_WRONG_SHAPE;
+    (void)snprintf(met.wrong, sizeof met.wrong, "values");
+    cr_expect_not(covers(&known, &met), "another tensor");
+    rows_left_behind(&known, &met);
+    known.failure.deviation = KVC_LONG;
+    cr_expect_not(covers(&known, &met), "nothing was left behind");
+}
