@@ -360,6 +360,22 @@ static kvc_target_result take_interpreter(kvc_target *target, const char *python
     return KVC_TARGET_READY;
 }
 
+/* The adapter in Python, for what it calls `name`, by the interpreter in `words`. */
+static kvc_target_result set_adapter(kvc_target *target, const char *name, const char *data, kvc_error *error)
+{
+    if (!set_python_path(data)) {
+        kvc_error_set(error, "not enough memory");
+        return KVC_TARGET_NOT_RUN;
+    }
+    target->command[0] = target->words;
+    target->command[1] = "-m";
+    target->command[2] = "kvconform_adapter";
+    target->command[3] = name;
+    target->command[4] = NULL;
+    target->access.process.command = target->command;
+    return KVC_TARGET_READY;
+}
+
 static kvc_target_result prepare_python(kvc_target *target, const kvc_options *options, const char *data,
                                         kvc_error *error)
 {
@@ -378,19 +394,9 @@ static kvc_target_result prepare_python(kvc_target *target, const kvc_options *o
                                   target->version[0] != '\0' ? target->version : subject->newest, target->words,
                                   sizeof target->words, error);
     }
-    if (result != KVC_TARGET_READY)
-        return result;
-    if (!set_python_path(data)) {
-        kvc_error_set(error, "not enough memory");
-        return KVC_TARGET_NOT_RUN;
-    }
-    target->command[0] = target->words;
-    target->command[1] = "-m";
-    target->command[2] = "kvconform_adapter";
-    target->command[3] = target->subject;
-    target->command[4] = NULL;
-    target->access.process.command = target->command;
-    return KVC_TARGET_READY;
+    if (result == KVC_TARGET_READY)
+        result = set_adapter(target, target->subject, data, error);
+    return result;
 }
 
 /* Any class: the interpreter is that of --python, or python3. */
@@ -398,19 +404,13 @@ static kvc_target_result prepare_class(kvc_target *target, const kvc_options *op
 {
     const char *const more[][2] = {{"--init", options->init}, {"--spec", options->spec}, {"--like", options->like}};
     kvc_target_result result = take_interpreter(target, options->python != NULL ? options->python : "python3", error);
-    int count = 5;
+    int count = 4;
 
+    if (result == KVC_TARGET_READY)
+        result = set_adapter(target, "python", data, error);
     if (result != KVC_TARGET_READY)
         return result;
-    if (!set_python_path(data)) {
-        kvc_error_set(error, "not enough memory");
-        return KVC_TARGET_NOT_RUN;
-    }
-    target->command[0] = target->words;
-    target->command[1] = "-m";
-    target->command[2] = "kvconform_adapter";
-    target->command[3] = "python";
-    target->command[4] = target->text + 7;
+    target->command[count++] = target->text + 7;
     for (size_t at = 0; at < sizeof more / sizeof more[0]; at++) {
         if (more[at][1] == NULL)
             continue;
@@ -418,7 +418,6 @@ static kvc_target_result prepare_class(kvc_target *target, const kvc_options *op
         target->command[count++] = more[at][1];
     }
     target->command[count] = NULL;
-    target->access.process.command = target->command;
     return KVC_TARGET_READY;
 }
 
