@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/carry.h"
 #include "harness/report_folder.h"
 #include "harness/resume.h"
 #include "harness/running.h"
@@ -15,6 +14,7 @@
 #include "harness/system.h"
 #include "harness/target.h"
 #include "harness/uncovered.h"
+#include "reports/file.h"
 #include "reports/folder.h"
 #include "reports/merge.h"
 #include "reports/result.h"
@@ -397,31 +397,6 @@ static void show_summary(kvc_running *self, FILE *out)
     kvc_report_model_free(&model);
 }
 
-/* Of the result to go on with nothing is lost, also when this run was stopped before it came to it. */
-static void keep_earlier(kvc_running *self)
-{
-    cJSON *runs = cJSON_GetObjectItemCaseSensitive(self->result, "runs");
-    const cJSON *entry;
-
-    if (!self->interrupted && !self->internal)
-        return;
-    if (self->session->options->shards > 0) {
-        kvc_shard_keep(self->result, self->earlier);
-        return;
-    }
-    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(self->earlier, "runs")) {
-        const cJSON *word[4];
-        static const char *const field[] = {"target", "version", "variant", "contract"};
-        for (size_t at = 0; at < sizeof field / sizeof field[0]; at++)
-            word[at] = cJSON_GetObjectItemCaseSensitive(entry, field[at]);
-        if (kvc_resume_find(self->earlier, word[0]->valuestring, word[1]->valuestring, word[2]->valuestring,
-                            word[3]->valuestring) == entry &&
-            kvc_resume_find(self->result, word[0]->valuestring, word[1]->valuestring, word[2]->valuestring,
-                            word[3]->valuestring) == NULL)
-            cJSON_AddItemToArray(runs, cJSON_Duplicate(entry, 1));
-    }
-}
-
 /* The end of a run: what was found is written to every place that was asked for, whatever happens to the others. */
 static void finish(kvc_running *self)
 {
@@ -430,9 +405,8 @@ static void finish(kvc_running *self)
     int to_output = options->json != NULL && strcmp(options->json, "-") == 0;
 
     kvc_progress_clear(&self->progress);
-    if (self->corpus == NULL)
-        keep_earlier(self);
-    else if (!kvc_carry_runs(self->earlier, self->result))
+    /* Of the result to go on with nothing is lost, also when this run was stopped before it came to it. */
+    if ((self->corpus != NULL || self->interrupted || self->internal) && !kvc_running_keep(self, self->result))
         kvc_running_fail(self, "not enough memory");
     if (kvc_record_finish(self->result, self->interrupted))
         self->shown = options->shards > 0 ? kvc_shard_show(self->result, error, sizeof error) : self->result;
@@ -517,6 +491,8 @@ int kvc_run_targets(const kvc_session *session, cJSON **result)
     }
     if (options->json != NULL && !check_json(options->json))
         return KVC_EXIT_USAGE;
+    if (options->json != NULL && strcmp(options->json, "-") != 0)
+        kvc_report_file_sweep(options->json);
     if (options->report != NULL && kvc_report_folder_make(options->report, error, sizeof error) != 0) {
         kvc_complain(error);
         return KVC_EXIT_USAGE;

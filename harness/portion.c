@@ -85,3 +85,10 @@ kvc_portion_end kvc_portion_ended(const cJSON *portion)
         end++;
     return (kvc_portion_end)end;
 }
+
+int kvc_portion_is_done(const cJSON *portion)
+{
+    kvc_portion_end end = kvc_portion_ended(portion);
+
+    return end == KVC_PORTION_WHOLE || end == KVC_PORTION_GIVEN_UP;
+}

@@ -30,6 +30,8 @@ int kvc_portion_add(cJSON *open, int64_t number, const kvc_record_run *run, cons
 const cJSON *kvc_portion_find(const cJSON *open, int64_t number);
 /* How it ended. */
 kvc_portion_end kvc_portion_ended(const cJSON *portion);
+/* Whether it came to its end, so that it need not be run again. */
+int kvc_portion_is_done(const cJSON *portion);
 /*
  * Makes an entry of a result of an open one and its portions in their order, up to the first that did not come to its end. One
  * without portions keeps the status and reason that it has. `open` may come from a file: returns NULL with *error set (a field and

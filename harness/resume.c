@@ -6,6 +6,7 @@
 
 #include "harness/record.h"
 #include "harness/shard.h"
+#include "reports/model.h"
 #include "reports/result.h"
 
 static int is_text(const cJSON *object, const char *field, const char *text)
@@ -81,4 +82,21 @@ const cJSON *kvc_resume_find(const cJSON *earlier, const char *target, const cha
             return entry;
     }
     return NULL;
+}
+
+int kvc_resume_keep(cJSON *result, const cJSON *earlier)
+{
+    const cJSON *entry;
+
+    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(earlier, "runs")) {
+        const char *target = kvc_json_string(entry, "target");
+        const char *version = kvc_json_string(entry, "version");
+        const char *variant = kvc_json_string(entry, "variant");
+        const char *contract = kvc_json_string(entry, "contract");
+        if (kvc_resume_find(earlier, target, version, variant, contract) == entry &&
+            kvc_resume_find(result, target, version, variant, contract) == NULL &&
+            !cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(result, "runs"), cJSON_Duplicate(entry, 1)))
+            return 0;
+    }
+    return 1;
 }

@@ -22,5 +22,7 @@ int kvc_resume_is_complete(const cJSON *earlier);
  */
 const cJSON *kvc_resume_find(const cJSON *earlier, const char *target, const char *version, const char *variant,
                              const char *contract);
+/* Adds what `earlier` (may be NULL) has of variants that the result has not come to. Returns 0 when memory is short. */
+int kvc_resume_keep(cJSON *result, const cJSON *earlier);
 
 #endif

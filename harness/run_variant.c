@@ -48,28 +48,41 @@ void kvc_running_sweep(kvc_running *self)
     self->swept = 1;
 }
 
-void kvc_running_save(kvc_running *self, const cJSON *entry)
+int kvc_running_keep(const kvc_running *self, cJSON *result)
+{
+    if (self->corpus != NULL)
+        return kvc_carry_runs(self->earlier, result);
+    return self->session->options->shards > 0 ? kvc_shard_keep(result, self->earlier) : kvc_resume_keep(result, self->earlier);
+}
+
+/* Writes the result to every place that is to have it while the run goes on. Returns 0 with `error` set. */
+static int write_so_far(kvc_running *self, const cJSON *result, const cJSON *entry, char *error, size_t size)
 {
     const kvc_options *options = self->session->options;
+
+    if (options->report != NULL) {
+        kvc_running_sweep(self);
+        if (kvc_report_folder_write_cases(options->report, entry, error, size) != 0 ||
+            kvc_report_folder_write_json(options->report, "result.json", result, error, size) != 0)
+            return 0;
+    }
+    return !(options->resume || options->shards > 0) || options->json == NULL || strcmp(options->json, "-") == 0 ||
+           kvc_result_write_file(options->json, result, error, size) == 0;
+}
+
+void kvc_running_save(kvc_running *self, const cJSON *entry)
+{
     int64_t start = kvc_now_ms();
+    cJSON *whole = NULL;
     char error[640] = "";
 
     if (self->internal)
         return;
-    if (options->report != NULL) {
-        cJSON *whole = self->corpus != NULL ? cJSON_Duplicate(self->result, 1) : NULL;
-        kvc_running_sweep(self);
-        if (self->corpus != NULL && (whole == NULL || !kvc_carry_runs(self->earlier, whole)))
-            kvc_running_fail(self, "not enough memory");
-        else if (kvc_report_folder_write_cases(options->report, entry, error, sizeof error) != 0 ||
-                 kvc_report_folder_write_json(options->report, "result.json", whole != NULL ? whole : self->result, error,
-                                              sizeof error) != 0)
-            kvc_running_fail(self, error);
-        cJSON_Delete(whole);
-    }
-    if ((options->resume || options->shards > 0) && options->json != NULL && strcmp(options->json, "-") != 0 &&
-        kvc_result_write_file(options->json, self->result, error, sizeof error) != 0)
+    if (self->earlier != NULL && ((whole = cJSON_Duplicate(self->result, 1)) == NULL || !kvc_running_keep(self, whole)))
+        kvc_running_fail(self, "not enough memory");
+    else if (!write_so_far(self, whole != NULL ? whole : self->result, entry, error, sizeof error))
         kvc_running_fail(self, error);
+    cJSON_Delete(whole);
     self->next_save_ms = kvc_now_ms() + (kvc_now_ms() - start) * SAVE_PART;
 }
 
@@ -231,10 +244,9 @@ static int take_portion(exploring *self, uint64_t number, int *more)
 {
     const cJSON *there = kvc_shard_find(self->running->earlier, self->run);
     const cJSON *portion = kvc_portion_find(there, (int64_t)number);
-    kvc_portion_end end = kvc_portion_ended(portion);
     cJSON *copy;
 
-    if (portion == NULL || (end != KVC_PORTION_WHOLE && end != KVC_PORTION_GIVEN_UP))
+    if (portion == NULL || !kvc_portion_is_done(portion))
         return 0;
     copy = cJSON_Duplicate(portion, 1);
     if (copy == NULL || !cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(self->open, "portions"), copy)) {
@@ -242,7 +254,7 @@ static int take_portion(exploring *self, uint64_t number, int *more)
         fail_memory(self->running);
     }
     self->running->findings |= cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(portion, "findings")) > 0;
-    *more = end == KVC_PORTION_WHOLE;
+    *more = kvc_portion_ended(portion) == KVC_PORTION_WHOLE;
     return 1;
 }
 

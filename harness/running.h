@@ -36,7 +36,12 @@ typedef struct kvc_running {
 void kvc_running_fail(kvc_running *self, const char *error);
 /* The first thing of this run that comes to the report folder takes the place of what an earlier one left there. */
 void kvc_running_sweep(kvc_running *self);
-/* What was found so far is on disk after every variant: a crash or a power cut loses one variant at most. Of a shard, one portion. */
+/* Adds what the earlier result has and this run has not come to yet. Returns 0 when memory is short. */
+int kvc_running_keep(const kvc_running *self, cJSON *result);
+/*
+ * What was found so far is on disk after every variant: a crash or a power cut loses one variant at most, of a shard one portion, and
+ * nothing of the earlier result.
+ */
 void kvc_running_save(kvc_running *self, const cJSON *entry);
 /* Writes down what none of is run. */
 void kvc_running_add(kvc_running *self, const kvc_record_run *run);

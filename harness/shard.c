@@ -130,16 +130,34 @@ const cJSON *kvc_shard_find(const cJSON *shard, const kvc_record_run *run)
     return find(shard, run->target, run->version, run->variant, run->contract);
 }
 
-void kvc_shard_keep(cJSON *shard, const cJSON *earlier)
+/* Of a variant that is run again: the portions that need not be. */
+static int keep_portions(const cJSON *entry, const cJSON *earlier)
+{
+    cJSON *portions = cJSON_GetObjectItemCaseSensitive(entry, "portions");
+    const cJSON *portion;
+
+    cJSON_ArrayForEach(portion, cJSON_GetObjectItemCaseSensitive(earlier, "portions")) {
+        if (kvc_portion_is_done(portion) && kvc_portion_find(entry, (int64_t)kvc_json_number(portion, "number")) == NULL &&
+            !cJSON_AddItemToArray(portions, cJSON_Duplicate(portion, 1)))
+            return 0;
+    }
+    return 1;
+}
+
+int kvc_shard_keep(cJSON *shard, const cJSON *earlier)
 {
     const cJSON *entry;
+    int good = 1;
 
     cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(earlier, "runs")) {
-        if (cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(entry, "portions")) > 0 &&
-            find(shard, kvc_json_string(entry, "target"), kvc_json_string(entry, "version"), kvc_json_string(entry, "variant"),
-                 kvc_json_string(entry, "contract")) == NULL)
-            cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(shard, "runs"), cJSON_Duplicate(entry, 1));
+        const cJSON *there = find(shard, kvc_json_string(entry, "target"), kvc_json_string(entry, "version"),
+                                  kvc_json_string(entry, "variant"), kvc_json_string(entry, "contract"));
+        if (there != NULL)
+            good = good && keep_portions(there, entry);
+        else if (cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(entry, "portions")) > 0)
+            good = good && cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(shard, "runs"), cJSON_Duplicate(entry, 1));
     }
+    return good;
 }
 
 cJSON *kvc_shard_show(const cJSON *shard, char *error, size_t error_size)

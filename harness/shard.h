@@ -18,8 +18,8 @@ void kvc_shard_begin(cJSON *shard, const kvc_options *options);
 int kvc_shard_read(const char *path, int unfinished, cJSON **out, kvc_error *error);
 /* The open entry of this variant, or NULL. `shard` may be NULL. */
 const cJSON *kvc_shard_find(const cJSON *shard, const kvc_record_run *run);
-/* Adds what `earlier` (may be NULL) has of variants that the shard has not come to. */
-void kvc_shard_keep(cJSON *shard, const cJSON *earlier);
+/* Adds what `earlier` (may be NULL) has of variants and portions that the shard has not come to. Returns 0 when memory is short. */
+int kvc_shard_keep(cJSON *shard, const cJSON *earlier);
 /* What the shard itself found, in the form of a result. NULL with `error` set. */
 cJSON *kvc_shard_show(const cJSON *shard, char *error, size_t error_size);
 

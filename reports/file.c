@@ -5,9 +5,11 @@
 
 #include "reports/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,4 +177,88 @@ int kvc_report_file_write(const char *path, const char *bytes, size_t size, char
 int kvc_report_file_write_quickly(const char *path, const char *bytes, size_t size, char *error, size_t error_size)
 {
     return write_file(path, bytes, size, 0, error, error_size);
+}
+
+/* Reads the number that stands before `end`, behind a dot. Returns where the dot is, or NULL. */
+static const char *number_before(const char *name, const char *end, long *number)
+{
+    const char *digit = end;
+    while (digit > name && digit[-1] >= '0' && digit[-1] <= '9') {
+        digit--;
+    }
+    if (digit == end || end - digit > 10 || digit - 1 <= name || digit[-1] != '.') {
+        return NULL;
+    }
+    *number = strtol(digit, NULL, 10);
+    return digit - 1;
+}
+
+/* The length of the name of what a writer that is gone was writing in the file `name`, or 0. */
+static size_t left_of(const char *name)
+{
+    static const char suffix[] = ".part";
+    size_t length = strlen(name);
+    long process = 0;
+    long attempt = 0;
+    if (length < sizeof suffix || strcmp(name + length - (sizeof suffix - 1), suffix) != 0) {
+        return 0;
+    }
+    const char *dot = number_before(name, name + length - (sizeof suffix - 1), &attempt);
+    dot = dot != NULL ? number_before(name, dot, &process) : NULL;
+    if (dot == NULL || process <= 0 || process > INT_MAX) {
+        return 0;
+    }
+    /* In a container the number may be that of this process, which writes nothing yet. */
+    if (process != (long)getpid() && (kill((pid_t)process, 0) == 0 || errno != ESRCH)) {
+        return 0;
+    }
+    return (size_t)(dot - name);
+}
+
+/* Only files of this name; any that `takes` takes if it is NULL. */
+static void sweep(const char *folder, const char *only, int (*takes)(const char *name))
+{
+    DIR *open = opendir(folder);
+    const struct dirent *entry;
+    while (open != NULL && (entry = readdir(open)) != NULL) {
+        char name[NAME_MAX + 1];
+        struct stat status;
+        size_t length = left_of(entry->d_name);
+        if (length == 0 || length >= sizeof name) {
+            continue;
+        }
+        memcpy(name, entry->d_name, length);
+        name[length] = '\0';
+        if ((only != NULL ? strcmp(name, only) == 0 : takes(name)) &&
+            fstatat(dirfd(open), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode)) {
+            (void)unlinkat(dirfd(open), entry->d_name, 0);
+        }
+    }
+    if (open != NULL) {
+        (void)closedir(open);
+    }
+}
+
+void kvc_report_file_sweep(const char *path)
+{
+    char *target = realpath(path, NULL); /* parts lie beside what a link leads to */
+    if (target == NULL) {
+        target = strdup(path);
+    }
+    if (target == NULL) {
+        return;
+    }
+    char *slash = strrchr(target, '/');
+    if (slash == NULL) {
+        sweep(".", target, NULL);
+    } else {
+        *slash = '\0';
+        sweep(slash == target ? "/" : target, slash + 1, NULL);
+    }
+    free(target);
+}
+
+void kvc_report_file_sweep_folder(const char *folder, int (*takes)(const char *name))
+{
+    sweep(folder, NULL, takes);
 }

@@ -17,4 +17,11 @@ int kvc_report_file_write(const char *path, const char *bytes, size_t size, char
 /* The same without waiting for the disk, for one of very many files that can be made again. */
 int kvc_report_file_write_quickly(const char *path, const char *bytes, size_t size, char *error, size_t error_size);
 
+/*
+ * Removes what writers that were killed have left: NAME.PID.N.part, where no process PID runs and NAME is that of `path`, or one of
+ * `folder` that `takes` takes. A process calls it before it writes there itself. What cannot be removed stays.
+ */
+void kvc_report_file_sweep(const char *path);
+void kvc_report_file_sweep_folder(const char *folder, int (*takes)(const char *name));
+
 #endif

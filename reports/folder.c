@@ -38,12 +38,35 @@ int kvc_report_folder_make_one(const char *path, char *error, size_t error_size)
     return -1;
 }
 
+static int is_document(const char *name)
+{
+    static const char *const documents[] = {"result.json", "merged.json", "report.html", "report.md",
+                                            "report.sarif", "junit.xml", "badge.svg"};
+    for (size_t i = 0; i < sizeof documents / sizeof documents[0]; i++) {
+        if (strcmp(name, documents[i]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* LAW-0123abcd.json, or with the suffix of a script. */
+static int is_case(const char *name)
+{
+    size_t law = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    return law > 0 && name[law] == '-' && strspn(name + law + 1, "0123456789abcdef") == 8 && name[law + 9] == '.';
+}
+
 int kvc_report_folder_make(const char *folder, char *error, size_t error_size)
 {
     char cases[PATH_SIZE];
-    return join(cases, folder, "cases", error, error_size) != 0 || kvc_report_folder_make_one(folder, error, error_size) != 0
-               ? -1
-               : kvc_report_folder_make_one(cases, error, error_size);
+    if (join(cases, folder, "cases", error, error_size) != 0 || kvc_report_folder_make_one(folder, error, error_size) != 0 ||
+        kvc_report_folder_make_one(cases, error, error_size) != 0) {
+        return -1;
+    }
+    kvc_report_file_sweep_folder(folder, is_document);
+    kvc_report_file_sweep_folder(cases, is_case);
+    return 0;
 }
 
 int kvc_report_folder_write_json(const char *folder, const char *name, const cJSON *json, char *error, size_t error_size)

@@ -12,7 +12,7 @@
 
 /* Makes one folder, if it is not there. */
 int kvc_report_folder_make_one(const char *path, char *error, size_t error_size);
-/* Makes the folder and its cases/, if they are not there. */
+/* Makes the folder and its cases/, if they are not there, and removes what writers that were killed have left in them. */
 int kvc_report_folder_make(const char *folder, char *error, size_t error_size);
 /* Writes the cases and scripts of one entry of `runs`. */
 int kvc_report_folder_write_cases(const char *folder, const cJSON *run, char *error, size_t error_size);

@@ -86,6 +86,49 @@ soon gone "$mark" || fail "KILL left behind: $(cat left)"
 [ ! -e "$mark.json" ] || fail 'KILL: half a result'
 echo 'KILL: gone'
 
+# Killed while it goes on with a result: what that has of the variants behind is not lost, nor what a shard has of the portions behind.
+# again EDIT ARGUMENT...: in what is gone on with, portions are larger than they were, so that there is time for the kill.
+again() {
+  edit=$1
+  shift
+  set -- builtin:window builtin:full+zero_empties --json again.json "$@"
+  rm -f again.json
+  kvconform run "$@" --budget 100 --portion 20 --quiet || [ $? -eq 1 ] || fail "again: $?"
+  python3 -c "import json
+result = json.load(open('again.json'))
+run = result['runs'][0]
+del result['finished']
+result['budget'] = {'sequences': 100000, 'portion': 20000}
+$edit
+json.dump(result, open('again.json', 'w'))"
+  cp again.json before.json
+  start kvconform run "$@" --budget 100000 --portion 20000 --resume --jobs 1 >output 2>&1 &
+  soon eval '! cmp -s again.json before.json' || fail "nothing was written: $(cat output)"
+  kill -KILL $!
+  wait $! 2>/dev/null || :
+  # On a machine that is slow to kill it has run more of the first variant.
+  python3 -c "import json
+for run in json.load(open('again.json'))['runs']:
+    numbers = [portion['number'] for portion in run.get('portions', []) if run['variant'] != 'window' or portion['number'] != 3]
+    print(run['variant'], numbers or (run['status'] if run['variant'] != 'window' else 'once more'))"
+}
+again "run['reason'] = 'interrupted after 5 sequences'"
+again "del run['portions'][3], run['portions'][1]" --shard 1/1
+
+# Half a file that a process which was killed has left goes with the next run; that of one which still runs stays, and what is not ours.
+dead=$(sh -c 'echo $$')
+mkdir -p halves/cases
+for half in halves.json halves/result.json halves/report.html halves/cases/KEYS-0123abcd.json halves/cases/KEYS-0123abcd.py halves/film.2024 \
+  halves/cases/notes.json; do
+  echo half >"$half.$dead.0.part"
+done
+echo half >"halves.json.$$.0.part"
+echo half >"halves/result.json.$$.0.part"
+echo half >"other.json.$dead.0.part"
+ln -s ../output "halves/junit.xml.$dead.0.part"
+kvconform run builtin:full --budget 10 --json halves.json --report halves --quiet || fail "halves: $?"
+find . -name '*.part' | sed "s/\.$dead\./.DEAD./; s/\.$$\./.ALIVE./" | sort
+
 # Subjects that are processes go too, also those that hang and ignore signals.
 for fault in hangs hangs_busy never_answers_signals; do
   for signal in INT KILL; do
