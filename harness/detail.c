@@ -531,7 +531,10 @@ static void make_title(kvc_judge *judge, const kvc_op *op, const kvc_observation
         break;
     case KVC_PLACE_STORED:
     case KVC_PLACE_RETURNED:
-        if (failure->deviation == KVC_WRONG_DTYPE || failure->deviation == KVC_WRONG_SHAPE)
+        if (failure->deviation == KVC_RAISED)
+            (void)snprintf(predicate, sizeof predicate, "leaves a cache that raises %.60s when it is asked for %.60s",
+                           observation != NULL && observation->error_kind[0] != '\0' ? observation->error_kind : "an error", name);
+        else if (failure->deviation == KVC_WRONG_DTYPE || failure->deviation == KVC_WRONG_SHAPE)
             (void)snprintf(predicate, sizeof predicate, "%s %s with the %s", returned ? "returns" : "leaves", name,
                            kvc_deviation_text((kvc_deviation)failure->deviation));
         else if (observation == NULL)
@@ -704,7 +707,7 @@ void kvc_detail_write(kvc_judge *judge, const kvc_op *op, const kvc_observation 
                 cJSON_AddItemToArray(errors, cJSON_CreateString(expectation->rule->error[at]));
         }
         cJSON_AddStringToObject(observed, "outcome", outcomes[outcome_of(observation, failure)]);
-        if (observation != NULL && observation->outcome != 0) {
+        if (observation != NULL && (observation->outcome != 0 || failure->deviation == KVC_RAISED)) {
             char text[400];
             (void)snprintf(text, sizeof text, "%.80s: %.300s", observation->error_kind, observation->error_text);
             cJSON_AddStringToObject(observed, "error", text);

@@ -114,7 +114,7 @@ static const char *severity_of(const kvc_failure *failure)
 {
     if (failure->law == KVC_ALIVE)
         return "crash";
-    return failure->deviation == KVC_REFUSED || failure->deviation == KVC_WRONG_ERROR ? "error" : "silent";
+    return failure->deviation == KVC_REFUSED || failure->deviation == KVC_WRONG_ERROR || failure->deviation == KVC_RAISED ? "error" : "silent";
 }
 
 static void add_case(cJSON *json, const kvc_record_run *run, const kvc_bench *bench, const kvc_finding *finding)
@@ -133,9 +133,11 @@ static int blamed_op(const kvc_finding *finding)
 {
     int kind = finding->failure.op;
 
-    for (int at = 0; (finding->law == KVC_SAVE || finding->law == KVC_ISOLATION) && at < finding->sequence.count; at++) {
+    int moved = finding->law == KVC_SAVE || (finding->also & (1u << KVC_SAVE)) != 0;
+
+    for (int at = 0; (moved || finding->law == KVC_ISOLATION) && at < finding->sequence.count; at++) {
         int op = finding->sequence.op[at].kind;
-        if (finding->law == KVC_SAVE ? kvc_op_moves_cache((kvc_op_kind)op) : op == KVC_COPY)
+        if (moved ? kvc_op_moves_cache((kvc_op_kind)op) : op == KVC_COPY)
             kind = op;
     }
     return kind;
@@ -187,12 +189,33 @@ static int is_beyond_the_text(const kvc_failure *failure, const kvc_contract_rul
            (rule->name == KVC_CONTRACT_SEQ_RESTORE && failure->situation.ask == KVC_ASK_ZERO);
 }
 
+/* The view that says what the tensor must hold and where that is written, where it says so itself; otherwise NULL. */
+static const kvc_view_spec *view_with_source(const kvc_plan *plan, const kvc_finding *finding)
+{
+    const kvc_failure *failure = &finding->failure;
+    const kvc_view_spec *view = failure->slot >= 0 && failure->slot < plan->slots ? plan->slot[failure->slot].view : NULL;
+
+    return view != NULL && view->source[0] != '\0' && failure->place == KVC_PLACE_STORED && finding->law == view->law ? view : NULL;
+}
+
+/* What rests on no rule of a contract: on the spec's word, or on the law itself. */
+static void add_law(cJSON *json, kvc_law law, const char *source, int documented)
+{
+    cJSON *part = cJSON_AddObjectToObject(json, "rule");
+
+    cJSON_AddStringToObject(part, "name", "law");
+    cJSON_AddStringToObject(part, "value", kvc_law_name(law));
+    cJSON_AddStringToObject(json, "source", source);
+    cJSON_AddStringToObject(json, "basis", documented ? "documented" : "inferred");
+}
+
 void kvc_record_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *finding)
 {
     kvc_plan plan;
     kvc_error ignored;
     const kvc_contract_rule *rule;
     const kvc_contract_rule *storing;
+    const kvc_view_spec *view;
     char value[160];
     int layer;
 
@@ -200,6 +223,10 @@ void kvc_record_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *fin
                        &ignored) ||
         finding->failure.rule < 0 || finding->failure.rule >= KVC_CONTRACT_RULES)
         return;
+    if ((view = view_with_source(&plan, finding)) != NULL) {
+        add_law(json, finding->law, view->source, !view->inferred);
+        return;
+    }
     layer = finding->failure.rule_layer >= 0 && finding->failure.rule_layer < plan.layers ? finding->failure.rule_layer : 0;
     rule = plan.layer[layer].rules.rule[finding->failure.rule];
     /* What a container refuses by itself stands in its own rules. */
@@ -235,11 +262,7 @@ void kvc_record_rule(cJSON *json, const kvc_bench *bench, const kvc_finding *fin
         const char *source = spec->source;
         /* What a tensor holds is written down; what reset, batch ops and refusals must leave alone is our argument. */
         int rests_on_spec = source[0] != '\0' && finding->law >= KVC_LENGTH && finding->law <= KVC_ADDRESS;
-        cJSON *part = cJSON_AddObjectToObject(json, "rule");
-        cJSON_AddStringToObject(part, "name", "law");
-        cJSON_AddStringToObject(part, "value", kvc_law_name(finding->law));
-        cJSON_AddStringToObject(json, "source", rests_on_spec ? source : kvc_law_text(finding->law));
-        cJSON_AddStringToObject(json, "basis", rests_on_spec && !spec->inferred ? "documented" : "inferred");
+        add_law(json, finding->law, rests_on_spec ? source : kvc_law_text(finding->law), rests_on_spec && !spec->inferred);
     }
 }
 

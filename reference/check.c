@@ -12,7 +12,8 @@ static const char *const deviation_words[KVC_DEVIATIONS] = {
     "as expected",      "missing",          "wrong dtype",    "wrong shape",      "short",       "long",
     "stale",            "wrong order",      "wrong row",      "wrong head",       "wrong value", "negative",
     "too low",          "too high",         "not refused",    "refused",          "wrong error", "changed",
-    "moved",            "written",          "differs",        "crashed",          "hung",        "too much memory"};
+    "moved",            "written",          "differs",        "raised",           "crashed",     "hung",
+    "too much memory"};
 
 const char *kvc_deviation_text(kvc_deviation deviation)
 {
@@ -461,6 +462,8 @@ static kvc_deviation check_number(const kvc_extent *extent, const kvc_tensor *te
 
     if (tensor == NULL)
         return extent->end == 0 || extent->optional ? KVC_AS_EXPECTED : KVC_MISSING;
+    if (kvc_tensor_elements(tensor) == 0)
+        return KVC_RAISED;
     if (kvc_tensor_elements(tensor) != 1)
         return KVC_WRONG_SHAPE;
     if (tensor->dtype != KVC_INT64)

@@ -31,11 +31,12 @@ typedef enum kvc_deviation {
     KVC_MOVED,        /* another address */
     KVC_WRITTEN,      /* an input or an earlier return was written to */
     KVC_DIFFERS,      /* two runs that must agree do not */
+    KVC_RAISED,       /* a number that raises an error when the cache is asked for it */
     KVC_CRASHED,
     KVC_HUNG,
     KVC_SWELLED       /* passed its memory limit */
 } kvc_deviation;
-enum { KVC_DEVIATIONS = 24 };
+enum { KVC_DEVIATIONS = 25 };
 
 /* "stale tokens" */
 const char *kvc_deviation_text(kvc_deviation deviation);

@@ -313,10 +313,28 @@ static int read_dims(const cJSON *json, const char *name, kvc_view_spec *view, k
     return 1;
 }
 
+/* Where it is written what is kept, KVC_SPEC_SOURCE_MAX bytes, and whether that is no text of the subject's. */
+static int read_source(const cJSON *json, const char *name, char *source, int *inferred, kvc_error *error)
+{
+    static const char *const words[] = {"documented", "inferred", NULL};
+    char text[64];
+    int word;
+
+    if (!kvc_json_text_optional(json, name, "source", source, KVC_SPEC_SOURCE_MAX, error) ||
+        !kvc_json_text_optional(json, name, "basis", text, sizeof text, error))
+        return 0;
+    if (text[0] == '\0')
+        return 1;
+    if ((word = find_word(text, words, name, "basis", error)) < 0)
+        return 0;
+    *inferred = word;
+    return 1;
+}
+
 static int read_view(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
 {
     static const char *const known[] = {"name",  "salt",     "law",    "rule",  "part", "dims",
-                                        "dtype", "returned", "static", "keeps", NULL};
+                                        "dtype", "returned", "static", "keeps", "source", "basis", NULL};
     kvc_view_spec *view = &spec->view[spec->views];
     char text[64];
     int64_t number;
@@ -386,6 +404,8 @@ static int read_view(const cJSON *json, const char *name, kvc_spec *spec, kvc_er
     }
     view->keeps_length = strcmp(text, "length") == 0;
     view->keeps_window = strcmp(text, "window") == 0;
+    if (!read_source(json, name, view->source, &view->inferred, error))
+        return 0;
     spec->views++;
     return 1;
 }
@@ -504,24 +524,6 @@ static int read_values(const cJSON *json, const char *name, kvc_spec *spec, kvc_
     return check_channels(spec, name, error);
 }
 
-/* Where it is written what the variant keeps, and whether that is a text of the subject's. */
-static int read_source(const cJSON *json, const char *name, kvc_spec *spec, kvc_error *error)
-{
-    static const char *const words[] = {"documented", "inferred", NULL};
-    char text[64];
-    int word;
-
-    if (!kvc_json_text_optional(json, name, "source", spec->source, sizeof spec->source, error) ||
-        !kvc_json_text_optional(json, name, "basis", text, sizeof text, error))
-        return 0;
-    if (text[0] == '\0')
-        return 1;
-    if ((word = find_word(text, words, name, "basis", error)) < 0)
-        return 0;
-    spec->inferred = word;
-    return 1;
-}
-
 static int read_kind(const cJSON *json, const char *name, kvc_kind *kind, kvc_error *error)
 {
     char text[64];
@@ -555,7 +557,7 @@ int kvc_spec_from_json(const cJSON *json, const char *name, kvc_spec *spec, kvc_
         !kvc_json_text(json, name, "variant", spec->variant, sizeof spec->variant, error) ||
         !kvc_json_text(json, name, "title", spec->title, sizeof spec->title, error) ||
         !read_kind(json, name, &spec->kind, error) ||
-        !read_source(json, name, spec, error) ||
+        !read_source(json, name, spec->source, &spec->inferred, error) ||
         !read_ops(json, name, spec, error) || !read_params(json, name, spec, error) ||
         !read_dtypes(json, name, spec, error) || !read_boolean(json, name, "length", 1, &spec->length, error) ||
         !read_boolean(json, name, "claim", 0, &spec->claim, error) || !read_parts(json, name, spec, error) || !read_since(json, name, spec, error) ||
@@ -592,7 +594,7 @@ int kvc_spec_like(const cJSON *json, const char *name, const kvc_spec *other, kv
         return 1;
     if (!kvc_json_known_fields(json, name, "spec", known, error) ||
         !kvc_json_text_optional(json, name, "title", own.title, sizeof own.title, error) ||
-        !read_source(json, name, spec, error) ||
+        !read_source(json, name, spec->source, &spec->inferred, error) ||
         (cJSON_GetObjectItemCaseSensitive(json, "kind") != NULL && !read_kind(json, name, &spec->kind, error)) ||
         (cJSON_GetObjectItemCaseSensitive(json, "ops") != NULL && !read_ops(json, name, &own, error)) ||
         !read_params(json, name, &own, error) || !read_dtypes(json, name, &own, error))

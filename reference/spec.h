@@ -16,6 +16,7 @@
 enum {
     KVC_SPEC_NAME_MAX = 96,
     KVC_SPEC_TITLE_MAX = 160,
+    KVC_SPEC_SOURCE_MAX = 400,
     KVC_VIEWS_MAX = 16,
     KVC_CHOICES_MAX = 16, /* entries in `parts` and in `layers` */
     KVC_CHOICE_NAME_MAX = 200,
@@ -132,6 +133,8 @@ typedef struct kvc_view_spec {
     int is_static;    /* documented to keep its address */
     int keeps_window; /* a window view may hold `window` instead of window - 1 */
     int keeps_length; /* a fixed view shows the first `length` cells of its buffer only */
+    char source[KVC_SPEC_SOURCE_MAX]; /* where it is written what it must be, where that is another text than the spec's; or "" */
+    int inferred;                     /* as in kvc_spec */
 } kvc_view_spec;
 
 typedef struct kvc_spec {
@@ -139,7 +142,7 @@ typedef struct kvc_spec {
     char variant[KVC_SPEC_NAME_MAX];
     char title[KVC_SPEC_TITLE_MAX];
     kvc_kind kind; /* by which reports compare runtimes */
-    char source[400]; /* where it is written what the variant keeps, or "" */
+    char source[KVC_SPEC_SOURCE_MAX]; /* where it is written what the variant keeps, or "" */
     int inferred;     /* the source is an argument or an assumption, and no text of the subject's */
     unsigned ops;             /* bit 1 << kvc_op_kind */
     unsigned params;          /* bit 1 << index in kvc_param_table */

@@ -374,6 +374,18 @@ static kvc_extent number_of(const char *name) {
     return extent;
 }
 
+/* What is made of a number that the cache raised an error for: an int64 tensor without elements. */
+static kvc_deviation raised(const char *name) {
+    const kvc_tensor none = {.name = name, .dtype = KVC_INT64, .dims = 1, .shape = {0}};
+    kvc_extent extent = number_of(name);
+    kvc_encoder *encoder = kvc_encoder_open();
+    kvc_deviation found;
+    cr_assert_not_null(encoder);
+    found = kvc_check_at_length(encoder, &model, 0, &extent, &none);
+    kvc_encoder_close(encoder);
+    return found;
+}
+
 Test(rows, numbers) {
     /* Keys and values of four tokens and one state for each row: 4 bytes for each of 8, 2 and 16 channels. */
     begin_of("mlx-lm", "mlx-lm-0.32", "CacheList-batch", 0);
@@ -393,7 +405,10 @@ Test(rows, numbers) {
     end();
     begin_of("mlx-lm", "mlx-lm-0.32", "BatchKVCache", 0);
     perform("append 1");
+    cr_expect_eq((int)raised("bytes"), KVC_RAISED);
+    cr_expect_eq((int)raised("unused"), KVC_RAISED);
     perform("trim 1");
     cr_expect_eq(number_of("unused").kind, KVC_CELL_UNKNOWN);
+    cr_expect_eq((int)raised("unused"), KVC_AS_EXPECTED, "no text says what it is then");
     end();
 }

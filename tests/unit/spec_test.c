@@ -81,6 +81,13 @@ Test(spec, basis_of_the_source) {
     cr_expect_eq(spec.inferred, 1);
     cr_assert(parse(damaged_text(good_text, "\"keeps\": \"window\"", "\"keeps\": \"length\""), &spec, &error), "%s", error.text);
     cr_expect(spec.view[0].keeps_length && !spec.view[0].keeps_window);
+    cr_expect_str_eq(spec.view[0].source, "");
+    cr_assert(parse(damaged_text(good_text, "\"keeps\": \"window\"", "\"source\": \"its own text\", \"basis\": \"inferred\""), &spec, &error), "%s",
+              error.text);
+    cr_expect_str_eq(spec.view[0].source, "its own text");
+    cr_expect(spec.view[0].inferred && !spec.inferred);
+    cr_expect_not(parse(damaged_text(good_text, "\"keeps\": \"window\"", "\"basis\": \"guessed\""), &spec, &error));
+    cr_expect(strstr(error.text, "expected one of documented, inferred") != NULL, "%s", error.text);
     cr_expect_not(parse(damaged_text(good_text, "\"claim\": true,", "\"basis\": \"guessed\","), &spec, &error));
     cr_expect(strstr(error.text, "expected one of documented, inferred") != NULL, "%s", error.text);
 }

@@ -12,16 +12,23 @@ from typing import Any
 
 import mlx.core as mx
 
-from kvconform_adapter.mlx_caches import Array, Cache, contents, load_base, load_caches, own_numbers, restore
+from kvconform_adapter.mlx_caches import Answers, Array, Cache, contents, load_base, load_caches, own_numbers, restore
 from kvconform_adapter.mlx_calls import DTYPES, SALTS, Refusal, spread_mask, through_file
 from kvconform_adapter.mlx_states import feed_states
 from kvconform_adapter.mlx_values import Table, TablePool
 from kvconform_adapter.request import TOKENS_MAX, Params, RequestError
 
-SINGLES = {"BatchKVCache": "KVCache", "BatchRotatingKVCache": "RotatingKVCache", "ArraysCache-batch": "ArraysCache"}
+SINGLES = {
+    "BatchKVCache": "KVCache",
+    "BatchRotatingKVCache": "RotatingKVCache",
+    "ArraysCache-batch": "ArraysCache",
+    "MambaCache-batch": "MambaCache",
+}
 """Each batch, and the single cache that its rows are outside of it."""
 LIST = "CacheList-batch"
-OWNERS = {"ArraysCache-batch": "ArraysCache", LIST: "CacheList"}
+STATE_BATCHES = {name: single for name, single in SINGLES.items() if name.endswith("-batch")}
+"""Those of states instead of keys and values; their class is that of the single cache."""
+OWNERS = {**STATE_BATCHES, LIST: "CacheList"}
 """The classes of the batches that have not their class's name."""
 WORDS = ("plain", "causal", "window", "step2", "step3")
 PAD, PAD_TOKEN = 0.5, TOKENS_MAX - 1
@@ -49,7 +56,7 @@ class Leaf:
     @property
     def states(self) -> bool:
         """It has states instead of keys and values."""
-        return self.name == "ArraysCache-batch"
+        return self.name in STATE_BATCHES
 
 
 @dataclass(frozen=True)
@@ -105,7 +112,7 @@ def make(owner: Any, name: str, params: Params, *padding: list[int]) -> Cache:
     """A new cache, of a batch with its padding."""
     sizes = {"BatchRotatingKVCache": params.capacity, "ArraysCache-batch": params.states}
     # Before 0.31 `finalize` takes the padding from states that go on; since then it says how many rows there are.
-    if name == "ArraysCache-batch" and not hasattr(owner, "batch_size") and not any(map(any, padding)):
+    if name in STATE_BATCHES and not hasattr(owner, "batch_size") and not any(map(any, padding)):
         padding = ()
     return owner(*([sizes[name]] if name in sizes else []), *padding)
 
@@ -127,7 +134,7 @@ def make_batch_plan(name: str, params: Params, pool: TablePool) -> BatchPlan:
     dtype = DTYPES[params.dtype]
 
     def leaf(place: int, kind: str) -> Leaf:
-        if kind == "ArraysCache-batch":
+        if kind in STATE_BATCHES:
             shape = (params.key_dim, params.value_dim)
             salts = [(SALTS["states"] + number) % 7 for number in range(params.states)]
             tables = [pool.table("state", salt, params.heads, shape, dtype, strided, None) for salt in salts]
@@ -359,7 +366,7 @@ class Batch:
                 found += [(f"{leaf.prefix}keys", held[0][...]), (f"{leaf.prefix}values", held[1][...])]
         return found
 
-    def numbers(self) -> list[tuple[str, Array | int]]:
+    def numbers(self, answers: Answers) -> list[tuple[str, Array | int]]:
         """What it says of its rows and of itself."""
         found: list[tuple[str, Array | int]] = []
         for leaf, cache in self.leaves():
@@ -369,7 +376,7 @@ class Batch:
             if leaf.name == "BatchKVCache":
                 # Of a ring no text says what it counts.
                 found.append((f"{leaf.prefix}rows.padding", cache.left_padding.astype(mx.int64)))
-        said = own_numbers(self.cache, self.plan.parts(self.cache))
+        said = own_numbers(self.cache, self.plan.parts(self.cache), answers)
         for leaf in self.plan.leaves:
             listed = "list_" if self.plan.listed else ""
             found += [(f"{leaf.prefix}{listed}{word}", number) for word, number in said]

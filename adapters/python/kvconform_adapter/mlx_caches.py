@@ -29,6 +29,8 @@ Cache = Any
 """A cache of mlx-lm."""
 Array = Any
 """An mlx.core.array."""
+NO_NUMBER = mx.zeros((0,), dtype=mx.int64)
+"""What is shown of a number that a cache raises an error for."""
 
 
 @lru_cache(maxsize=1)
@@ -255,21 +257,42 @@ def numbers_of(owner: Any) -> tuple[bool, bool, bool]:
     return found
 
 
-def own_numbers(cache: Cache, parts: list[Cache]) -> list[tuple[str, int]]:
+ASKED: dict[str, Callable[[Cache], int]] = {
+    "size": count,
+    "unused": lambda cache: int(cache.empty()),
+    "bytes": lambda cache: int(cache.nbytes),
+}
+"""How caches are asked for what they say of themselves, by its name in specs."""
+
+
+class Answers:
+    """What caches said of themselves after one op. `error`: the first that one raised instead, or None."""
+
+    def __init__(self) -> None:
+        self.error: Exception | None = None
+
+    def ask(self, word: str, caches: list[Cache]) -> Array | int:
+        """A number, of several caches the sum; an array of no numbers where one raises an error instead."""
+        read = ASKED[word]
+        try:
+            return sum(map(read, caches))
+        except MemoryError:
+            raise
+        except Exception as error:
+            self.error = self.error or error
+            return NO_NUMBER
+
+
+def own_numbers(cache: Cache, parts: list[Cache], answers: Answers) -> list[tuple[str, Array | int]]:
     """What a cache of these parts says of itself, as far as this version can say it.
 
     Docstring of `_BaseCache.size`: "Not every cache is required to implement this". So that of a cache of several is
     read where all that have an offset implement it.
     """
     size, unused, taken = numbers_of(type(cache))
-    found = []
-    if size and all(numbers_of(type(part))[0] for part in parts if hasattr(part, "offset")):
-        found.append(("size", count(cache)))
-    if unused:
-        found.append(("unused", int(cache.empty())))
-    if taken:
-        found.append(("bytes", int(cache.nbytes)))
-    return found
+    size = size and all(numbers_of(type(part))[0] for part in parts if hasattr(part, "offset"))
+    words = (("size", size), ("unused", unused), ("bytes", taken))
+    return [(word, answers.ask(word, [cache])) for word, says in words if says]
 
 
 def held_tokens(cache: Cache) -> int:

@@ -18,13 +18,13 @@ import mlx.core as mx
 
 from kvconform_adapter.formula import AMPLITUDE
 from kvconform_adapter.mlx_caches import (
+    Answers,
     Array,
     Cache,
     Settings,
     Variant,
     chosen_words,
     contents,
-    count,
     find_variant,
     held_tokens,
     load_base,
@@ -318,22 +318,22 @@ def stored(cache: Cache, leaf: Leaf) -> list[tuple[str, Shown]]:
     return found
 
 
-def numbers(session: Session, leaf: Leaf) -> list[tuple[str, Shown]]:
+def numbers(session: Session, leaf: Leaf, answers: Answers) -> list[tuple[str, Shown]]:
     """What a cache says of itself. How much memory it takes nobody asks of a single one that was never fed."""
     cache = session.layers[leaf.place]
     size, unused, taken = numbers_of(type(cache))
     found: list[tuple[str, Shown]] = []
     if size and not leaf.variant.group:
         # What is quantised later says no size any more.
-        found.append(("size", count(cache)))
+        found.append(("size", answers.ask("size", [cache])))
     if unused:
-        found.append(("unused", int(cache.empty())))
+        found.append(("unused", answers.ask("unused", [cache])))
     if taken and session.appends:
-        found.append(("bytes", int(cache.nbytes)))
+        found.append(("bytes", answers.ask("bytes", [cache])))
     return found
 
 
-def list_numbers(plan: Plan, session: Session, asked: bool) -> list[tuple[str, Shown]]:
+def list_numbers(plan: Plan, session: Session, asked: bool, answers: Answers) -> list[tuple[str, Shown]]:
     """What a cache of several says of itself; of a list, where it is `asked`, what LRUPromptCache adds up.
 
     It is asked after what changes nothing or adds tokens, so that what is wrong with the answer is not taken for a
@@ -341,10 +341,10 @@ def list_numbers(plan: Plan, session: Session, asked: bool) -> list[tuple[str, S
     """
     if plan.listed:
         sums = asked and all(numbers_of(type(cache))[2] for cache in session.layers)
-        return [("list_bytes", sum(int(cache.nbytes) for cache in session.target))] if sums else []
+        return [("list_bytes", answers.ask("bytes", session.target))] if sums else []
     if len(plan.leaves) < 2:
         return []
-    return [(f"list_{name}", number) for name, number in own_numbers(session.target, session.layers)]
+    return [(f"list_{name}", number) for name, number in own_numbers(session.target, session.layers, answers)]
 
 
 # Masks

@@ -177,22 +177,28 @@ class Runner:
         asked: bool = True,
     ) -> str:
         """One step, as JSON; its raw bytes are read at the end of the sequence. `asked`: as for list_numbers."""
+        from kvconform_adapter.mlx_caches import Answers  # noqa: PLC0415
         from kvconform_adapter.mlx_calls import list_numbers, numbers, stored  # noqa: PLC0415
 
         held: list[tuple[str, Any]] = []
         lengths = []
+        answers = Answers()
+        outcome = int(error_index >= 0)
         try:
             for leaf, cache in zip(self.plan.leaves, session.layers, strict=True):
                 lengths.append("null" if leaf.variant.states else str(int(cache.offset)))
                 held += [(leaf.prefix + name, array) for name, array in stored(cache, leaf)]
-                held += [(leaf.prefix + name, number) for name, number in numbers(session, leaf)]
-            for name, number in list_numbers(self.plan, session, asked):
+                held += [(leaf.prefix + name, number) for name, number in numbers(session, leaf, answers)]
+            for name, number in list_numbers(self.plan, session, asked, answers):
                 held += [(leaf.prefix + name, number) for leaf in self.plan.leaves]
         except MemoryError:
             raise
         except Exception as error:
             error_index = self.reply.error(error, "reading it") if error_index < 0 else error_index
+            outcome = 1
             lengths += ["null"] * (len(self.plan.leaves) - len(lengths))
+        if answers.error is not None and error_index < 0:
+            error_index = self.reply.error(answers.error)
         if session.trimmed is not None:
             held += [(f"{leaf.prefix}trimmed", session.trimmed) for leaf in self.plan.leaves if not leaf.variant.states]
         held += returned
@@ -208,7 +214,6 @@ class Runner:
                 continue
             entries.append(table.show_number(name) if isinstance(array, int) else table.show(name, array))
             self.arrays.append(array)
-        outcome = 0 if error_index < 0 else 1
         return f"[{outcome},[{','.join(lengths)}],[{masks}],[],{claim},[{','.join(entries)}],{error_index}]"
 
     def original(self, original: Session) -> list[tuple[str, Any]]:
@@ -252,6 +257,8 @@ class BatchRunner:
 
     def step(self, batch: Batch, name: str, argument: Any) -> str:
         """One op and what is seen after it, as JSON."""
+        from kvconform_adapter.mlx_caches import Answers  # noqa: PLC0415
+
         claim = "null"
         error = -1
         batch.returned = []
@@ -264,15 +271,20 @@ class BatchRunner:
         except Exception as raised:
             error = self.reply.error(raised)
             batch.returned = []
+        answers = Answers()
+        outcome = int(error >= 0)
         try:
-            held: list[tuple[str, Any]] = [*batch.stored(), *batch.numbers(), *batch.returned]
+            held: list[tuple[str, Any]] = [*batch.stored(), *batch.numbers(answers), *batch.returned]
             if batch.original is not None:
                 held += [(f"original.{word}", array) for word, array in batch.original.stored()]
         except MemoryError:
             raise
         except Exception as raised:
             error = self.reply.error(raised, "reading it") if error < 0 else error
+            outcome = 1
             held = []
+        if answers.error is not None and error < 0:
+            error = self.reply.error(answers.error)
         places = batch.positions() if batch.alone else [[] for _ in batch.plan.leaves]
         length = ",".join(str(place[0]) if place else "null" for place in places)
         masks = ",".join(["null"] * len(places)) if name == "append" else ""
@@ -281,7 +293,7 @@ class BatchRunner:
             table.show_number(word) if isinstance(array, int) else table.show(word, array) for word, array in held
         )
         self.arrays += [array for _, array in held]
-        return f"[{int(error >= 0)},[{length}],[{masks}],[],{claim},[{entries}],{error}]"
+        return f"[{outcome},[{length}],[{masks}],[],{claim},[{entries}],{error}]"
 
 
 class MlxSubject(LoadedSubject["Plan | BatchPlan", Table]):
