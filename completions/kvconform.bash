@@ -1,27 +1,28 @@
-# bash completion for kvconform. Options and commands are read from `kvconform --help`, so they are those of the program.
+# bash completion for kvconform. Commands, options and targets are read from the program, so they are those that it has.
 _kvconform() {
-    local program=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} help words
+    local program=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} help words files=yes
     help=$("$program" --help 2>/dev/null)
     if [ "$COMP_CWORD" -le 1 ]; then
-        words="--help --version $(printf '%s\n' "$help" | sed -n 's/^.* kvconform \([a-z][a-z]*\) .*/\1/p' | sort -u)"
+        words="--help --version $(printf '%s\n' "$help" | sed -n 's/^.* kvconform \([a-z][a-z]*\) .*/\1/p' | sort -u)" files=
+    elif [ "$COMP_CWORD" -eq 2 ] && [[ ${COMP_WORDS[1]} =~ ^(list|baseline|new)$ ]]; then
+        # `list targets|variants`, `new [python|c]`
+        words=$(printf '%s\n' "$help" | sed -n "s/^.* kvconform ${COMP_WORDS[1]} \[*\([a-z|]*\).*/\1/p" | tr '|' ' ') files=
     elif [ "${COMP_WORDS[1]}" = list ]; then
-        words='targets variants laws contracts faults'
+        words='' files=
     elif [ "$previous" = --profile ]; then
-        words="hostile assisted $(compgen -f -X '!*.json' -- "$word")"
+        words=$(printf '%s\n' "$help" | sed -n 's/^ *--profile \(.*\) | FILE.*/\1/p' | tr -d '|')
     elif [ "$previous" = --like ]; then
-        words='full fixed window prefix_window ring quantised opaque'
-    elif [ "${COMP_WORDS[1]}" = new ] && [ "$COMP_CWORD" -eq 2 ]; then
-        words='python c'
+        words=$(printf '%s\n' "$help" | sed -n 's/^ *--like KIND .*: \([a-z_, ]*\)\..*/\1/p' | tr -d ',') files=
     elif [ "$previous" = --contract ]; then
-        words=$("$program" list contracts 2>/dev/null | cut -d ' ' -f 1)
+        words=$("$program" list contracts 2>/dev/null | cut -d ' ' -f 1) files=
     elif [ "${word#-}" != "$word" ]; then
-        words=$(printf '%s\n' "$help" | sed -n 's/^ *\(--[a-z][a-z-]*\).*/\1/p' | sort -u)
+        words=$(printf '%s\n' "$help" | sed -n 's/^ *\(--*[a-z][a-z-]*\).*/\1/p' | sort -u) files=
     else
-        words='builtin transformers mlx-lm python: plugin: exec:'
+        words=$("$program" list targets 2>/dev/null | sed 's/[ A-Z].*//')
     fi
     mapfile -t COMPREPLY < <(
         compgen -W "$words" -- "$word"
-        [ "$COMP_CWORD" -le 1 ] || [ "${COMP_WORDS[1]}" = list ] || compgen -f -- "$word"
+        [ -z "$files" ] || compgen -f -- "$word"
     )
 }
 complete -o nosort -F _kvconform kvconform

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/system.h"
+
 #ifndef KVC_PKGDATADIR
 #define KVC_PKGDATADIR "/usr/local/share/kvconform"
 #endif
@@ -25,6 +27,25 @@ static int take(const char *folder, char *out, size_t size)
     return 1;
 }
 
+/* An installation that was moved, or unpacked anywhere, finds what is its own: PREFIX/share/kvconform of PREFIX/bin/kvconform. */
+static int take_beside_program(char *out, size_t size)
+{
+    static const char below[] = "/share/kvconform";
+    char path[4096];
+    char *end;
+
+    if (!kvc_program_path(path, sizeof path - sizeof below))
+        return 0;
+    for (int up = 0; up < 2; up++) {
+        end = strrchr(path, '/');
+        if (end == NULL)
+            return 0;
+        *end = '\0';
+    }
+    memcpy(end, below, sizeof below);
+    return take(path, out, size);
+}
+
 int kvc_data_find(char *folder, size_t size, kvc_error *error)
 {
     const char *given = getenv("KVCONFORM_DATA");
@@ -36,7 +57,7 @@ int kvc_data_find(char *folder, size_t size, kvc_error *error)
                       given);
         return 0;
     }
-    if (take(KVC_PKGDATADIR, folder, size) || take(".", folder, size))
+    if (take_beside_program(folder, size) || take(KVC_PKGDATADIR, folder, size))
         return 1;
     kvc_error_set(error, "%s: kvconform's data is not there; install it (make install) or set KVCONFORM_DATA to the source tree",
                   KVC_PKGDATADIR);

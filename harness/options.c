@@ -123,7 +123,8 @@ static const char help_text[] =
     "  kvconform fuzz ./my_cache.so --budget 30m --report out\n"
     "  kvconform run exec:./my_adapter --variant 'MyCache*'\n"
     "\n"
-    "Environment: KVCONFORM_DATA (specs, contracts, adapters), KVCONFORM_CACHE (environments), NO_COLOR, PYTHONPATH\n";
+    "Environment: KVCONFORM_DATA (specs, contracts, adapters), KVCONFORM_CACHE (environments), KVCONFORM_INTERPRETER (python3),\n"
+    "  NO_COLOR, PYTHONPATH\n";
 
 static int rank(int status)
 {

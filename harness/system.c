@@ -10,6 +10,9 @@
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#endif
 
 enum { STANDING_MOST_MS = 100, NANOSECONDS_IN_MS = 1000000 };
 
@@ -107,4 +110,30 @@ int64_t kvc_now_ms(void)
 
     (void)clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+int kvc_program_path(char *path, size_t size)
+{
+#ifdef __APPLE__
+    char given[4096], *whole;
+    uint32_t room = sizeof given;
+    int good = 0;
+
+    if (_NSGetExecutablePath(given, &room) != 0 || (whole = realpath(given, NULL)) == NULL)
+        return 0;
+    if (strlen(whole) < size) {
+        memcpy(path, whole, strlen(whole) + 1);
+        good = 1;
+    }
+    free(whole);
+    return good;
+#else
+    ssize_t length = size > 0 ? readlink("/proc/self/exe", path, size) : -1;
+
+    /* What fills the room may have been cut. */
+    if (length <= 0 || (size_t)length >= size)
+        return 0;
+    path[length] = '\0';
+    return 1;
+#endif
 }

@@ -4,6 +4,7 @@
 #ifndef KVC_HARNESS_SYSTEM_H
 #define KVC_HARNESS_SYSTEM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Resident bytes of a process, 0 for this one; 0 when it cannot be told. */
@@ -24,6 +25,9 @@ void kvc_standing_begin(kvc_standing *standing, int pid);
 int64_t kvc_standing_look(kvc_standing *standing, int pid);
 /* This process ends when its parent does, also when that was killed. Does nothing where there is no way. */
 void kvc_die_with_parent(void);
+
+/* The file of this program, with no symbolic link in it. Returns 0 when it cannot be told or has no room. */
+int kvc_program_path(char *path, size_t size);
 
 /* Milliseconds of a clock that only goes forward. */
 int64_t kvc_now_ms(void);

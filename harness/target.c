@@ -219,6 +219,14 @@ int kvc_target_takes(const kvc_target *target, const char *variant)
     return target->variant[0] == '\0' ? strchr(variant, '/') == NULL : fnmatch(target->variant, variant, FNM_PATHNAME) == 0;
 }
 
+/* What is meant by python3. The console script of an installation by pip names the interpreter that it was installed for. */
+static const char *standard_python(void)
+{
+    const char *given = getenv("KVCONFORM_INTERPRETER");
+
+    return given != NULL && given[0] != '\0' ? given : "python3";
+}
+
 /*
  * Asks the program that makes environments. `line` becomes its answer, at most size - 1 bytes, or why there is none. Returns
  * its exit status, -1 when it cannot be called.
@@ -227,7 +235,7 @@ static int ask_environment(const char *subject, const char *version, const kvc_o
                            size_t size)
 {
     char program[KVC_TARGET_TEXT_MAX];
-    const char *command[] = {"python3", program, subject, version, NULL};
+    const char *command[] = {standard_python(), program, subject, version, NULL};
     int length = snprintf(program, sizeof program, "%s/adapters/environment/kvconform_environment.py", data);
     int status;
 
@@ -238,7 +246,7 @@ static int ask_environment(const char *subject, const char *version, const kvc_o
     }
     status = kvc_program_line(command, line, size, options->quiet);
     if (status == 127)
-        (void)snprintf(line, size, "python3 is not there; install it (Debian: python3 python3-venv)");
+        (void)snprintf(line, size, "%.300s is not there; install it (Debian: python3 python3-venv)", command[0]);
     else if (line[0] == '\0')
         (void)snprintf(line, size, "the program that makes environments ended with status %d", status);
     return status;
@@ -348,13 +356,13 @@ static int set_python_path(const char *data)
     return good;
 }
 
-/* The interpreter of --python. */
-static kvc_target_result take_interpreter(kvc_target *target, const char *python, kvc_error *error)
+/* The interpreter that `from`, an option or a variable, names. */
+static kvc_target_result take_interpreter(kvc_target *target, const char *from, const char *python, kvc_error *error)
 {
     if (!copy(target->words, sizeof target->words, python, strlen(python)))
         return too_long(python, error);
     if (strchr(python, '/') != NULL && access(python, X_OK) != 0) {
-        kvc_error_set(error, "--python %.300s: %s", python, strerror(errno));
+        kvc_error_set(error, "%s %.300s: %s", from, python, strerror(errno));
         return KVC_TARGET_BAD;
     }
     return KVC_TARGET_READY;
@@ -381,14 +389,14 @@ static kvc_target_result prepare_python(kvc_target *target, const kvc_options *o
 {
     char found[64] = "";
     const python_subject *subject = find_python_subject(target->subject);
-    const char *probe[] = {"python3", "-c", "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))",
+    const char *probe[] = {standard_python(), "-c", "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))",
                            subject->name, NULL};
     kvc_target_result result = KVC_TARGET_READY;
 
     if (options->python != NULL) {
-        result = take_interpreter(target, options->python, error);
+        result = take_interpreter(target, "--python", options->python, error);
     } else if (target->version[0] == '\0' && kvc_program_line(probe, found, sizeof found, 1) == 0 && found[0] != '\0') {
-        (void)copy(target->words, sizeof target->words, "python3", 7);
+        result = take_interpreter(target, "KVCONFORM_INTERPRETER", probe[0], error);
     } else {
         result = find_environment(target, options, data,
                                   target->version[0] != '\0' ? target->version : subject->newest, target->words,
@@ -403,7 +411,8 @@ static kvc_target_result prepare_python(kvc_target *target, const kvc_options *o
 static kvc_target_result prepare_class(kvc_target *target, const kvc_options *options, const char *data, kvc_error *error)
 {
     const char *const more[][2] = {{"--init", options->init}, {"--spec", options->spec}, {"--like", options->like}};
-    kvc_target_result result = take_interpreter(target, options->python != NULL ? options->python : "python3", error);
+    kvc_target_result result = options->python != NULL ? take_interpreter(target, "--python", options->python, error)
+                                                       : take_interpreter(target, "KVCONFORM_INTERPRETER", standard_python(), error);
     int count = 4;
 
     if (result == KVC_TARGET_READY)

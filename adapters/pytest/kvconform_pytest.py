@@ -2,10 +2,10 @@
 
     pytest -p kvconform_pytest --kvconform my.module:MyCache
 
-It needs pytest, and the program kvconform in PATH (or where KVCONFORM names it). The class must be used as a layer of
-transformers is: `--kvconform-like transformers:DynamicLayer` says as which, else it is the nearest one that it derives
-from. kvconform starts this file again as the interpreter of its adapter; there the class takes the place of that layer,
-and is judged by its spec and contract. See docs/ci.md of kvconform.
+It needs pytest, and the program kvconform: of the same package, in PATH, or where KVCONFORM names it. The class must
+be used as a layer of transformers is: `--kvconform-like transformers:DynamicLayer` says as which, else it is the
+nearest one that it derives from. kvconform starts this file again as the interpreter of its adapter; there the class
+takes the place of that layer, and is judged by its spec and contract. See docs/ci.md of kvconform.
 """
 
 from __future__ import annotations
@@ -74,9 +74,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--kvconform-seed", default="1", metavar="N", help="the same seed gives the same sequences (1)")
 
 
+def packaged() -> str:
+    """The program of the package kvconform in this interpreter, or ""."""
+    try:
+        from kvconform import PROGRAM  # noqa: PLC0415
+    except ImportError:
+        return ""
+    return str(PROGRAM)
+
+
 def program() -> str:
-    """The program; UsageError when it is not there."""
-    name = os.environ.get("KVCONFORM", "kvconform")
+    """The program: of KVCONFORM, of the package that this file came with, or in PATH; UsageError when there is none."""
+    name = os.environ.get("KVCONFORM") or packaged() or "kvconform"
     found = shutil.which(name)
     if found is None:
         raise pytest.UsageError(f"--kvconform: there is no program {name}; put kvconform into PATH")

@@ -3,7 +3,8 @@
 # In README.md and docs/*.md a block marked `sh` is run, line by line, in a folder of its own for each document. A line that
 # ends in `# exit N` must end with that status, any other with 0. Each line of a block marked `text` that follows must be
 # in what the commands printed (`...` stands for any lines). A block with a file's name behind its language is written to that file.
-# `sh network` is not run here, `sh engines` by fuzz_engines.sh. A block that speaks of transformers is run when KVCONFORM_PYTHON (or python3) has the version, one
+# `sh network` is not run here; `sh engines` is by fuzz_engines.sh,
+# `sh pip`, `sh make`, `sh deb` and `sh system` by tests/packages/. A block that speaks of transformers is run when KVCONFORM_PYTHON (or python3) has the version, one
 # that calls a compiler or node where there is one.
 # shellcheck disable=SC2016 # back-quotes are Markdown's
 command -v python3 >/dev/null || skip 'no python3'
@@ -152,8 +153,8 @@ plain() { sed -e 's/\\-/-/g' -e 's/\\f[A-Z]//g' "$1"; }
 section() { plain "$manual" | awk -v name="$1" '/^\.SH/{gsub(/"/, ""); inside = $0 == ".SH " name; next} inside'; }
 same() { cmp -s first second || { problem "the manual and --help differ: $1" && diff first second || :; }; }
 kvconform --help >help
-sed -n 's/^  \(--[a-z]*\).*/\1/p' help >first
-section OPTIONS | sed -n 's/^\.B[IR]* \(--[a-z]*\).*/\1/p' >second
+sed -n 's/^  \(--*[a-z][a-z-]*\).*/\1/p' help >first
+section OPTIONS | sed -n 's/^\.B[IR]* \(--*[a-z][a-z-]*\).*/\1/p' >second
 same options
 sed -n '/^Exit status/,/^$/p' help | grep -oE '(^|  )[0-9]+[: ]' | tr -cd '0-9\n' | grep . | sort -n >first
 section 'EXIT STATUS' | sed -n 's/^\.B \([0-9]*\)$/\1/p' | sort -n >second
@@ -164,7 +165,9 @@ same examples
 sed -n '/^usage/,/^$/s/^[a-z: ]* kvconform \([a-z][a-z]*\) .*/\1/p' help | sort -u >first
 section COMMANDS | sed -n 's/^\.B \([a-z]*\)$/\1/p' | sort >second
 same commands
-for name in $(sed -n 's/^Environment: //p' help | tr -d ',' | tr ' ' '\n' | grep -E '^[A-Z_]+$'); do
+section SYNOPSIS | sed -n 's/^\.B kvconform \([a-z]*\)$/\1/p' | sort >second
+same synopsis
+for name in $(sed -n '/^Environment: /,$p' help | tr -d ',' | tr ' ' '\n' | grep -E '^[A-Z_]+$'); do
   section ENVIRONMENT | grep -qx "\.B $name" || problem "the manual lacks $name"
 done
 

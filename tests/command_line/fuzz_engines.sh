@@ -11,18 +11,7 @@ build() { # OUTPUT COMPILER FLAG...
   "$@" -g -O1 -shared -fPIC -I"$KVC_TOP/include" -I"$KVC_TOP" -DDEPTH=2 "$KVC_TOP/tests/plugins/deep.c" -o "$output" >build.log 2>&1 ||
     fail "$output: $(cat build.log)"
 }
-# The commands of the document, each with the status that it says.
-run_document() { # NUMBER OF THE BLOCK
-  awk -v wanted="$1" '/^```sh engines/ { number++; inside = 1; next } /^```/ { inside = 0 } inside && number == wanted' \
-    "$KVC_TOP/docs/fuzzing.md" >block
-  [ -s block ] || fail "docs/fuzzing.md has no block $1"
-  while IFS= read -r line; do
-    expected=$(echo "$line" | sed -n 's/.*  # exit \([0-9]*\)$/\1/p')
-    status=0
-    timeout 120 sh -c "${line%  # exit*}" >block.log 2>&1 </dev/null || status=$?
-    [ "$status" -eq "${expected:-0}" ] || fail "docs/fuzzing.md: $line: status $status: $(tail -n 30 block.log)"
-  done <block
-}
+run_document() { run_block docs/fuzzing.md engines "$1"; }
 ln -s "$KVC_TOP/fuzz" "$KVC_TOP/examples" "$KVC_TOP/include" .
 ln -s "$KVC_BUILD/bin/kvconform" kvconform
 
