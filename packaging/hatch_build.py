@@ -25,7 +25,7 @@ class ProgramHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Adds what the wheel consists of beside its Python package."""
         if version == "editable":
-            raise NotBuiltError("a C program cannot be installed as editable; ./bootstrap build makes one from the tree")
+            raise NotBuiltError("a C program cannot be installed as editable; ./bootstrap build makes one here")
         root = Path(self.root)
         self.scratch = Path(tempfile.mkdtemp())
         program = compile_program(root, self.metadata.version, self.scratch)

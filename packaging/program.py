@@ -65,7 +65,7 @@ class Compiler:
         raise NotBuiltError(f"no C compiler works (tried: {tried}); Debian packages: gcc libc6-dev; CC names another")
 
     def takes(self, *flags: str) -> bool:
-        """Whether it compiles and links an empty program with these flags. -Werror, for clang only warns of unknown ones."""
+        """Whether it compiles and links an empty program with these flags. -Werror, for clang only warns of others."""
         source = self.scratch / "probe.c"
         source.write_text("#include <stdio.h>\nint main(void) { return 0; }\n", encoding="utf-8")
         command = [*self.command, "-Werror", *flags[:1], str(source), "-o", str(self.scratch / "probe"), *flags[1:]]
