@@ -9,12 +9,18 @@ from typing import Any
 
 import pytest
 
+from conftest import TREE
+
 LONGEST_PAGE = 12 << 20
 SLOWEST_LOAD = 20.0
 """Seconds, on a busy machine; a page that is too large takes minutes."""
 
 OPEN_ALL = "for (const part of document.querySelectorAll('details')) part.open = true"
 SIDEWAYS = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+DEAD_LINKS = (
+    "[...document.querySelectorAll('a[href]')].map(link => link.getAttribute('href'))"
+    ".filter(to => !to.startsWith('#') || !document.getElementById(decodeURIComponent(to.slice(1))))"
+)
 WIDTHS = (320, 1280)
 
 Open = Callable[..., Any]
@@ -125,15 +131,25 @@ def test_matrix_leads_to_the_findings(open_page: Open, sample: Path) -> None:
 
 def test_links_lead_somewhere(open_page: Open, sample: Path, hostile: Path) -> None:
     for folder in (sample, hostile):
-        lost = open_page(folder).evaluate(
-            "[...document.querySelectorAll('a[href]')].map(link => link.getAttribute('href'))"
-            ".filter(to => !to.startsWith('#') || !document.getElementById(decodeURIComponent(to.slice(1))))"
-        )
-        assert lost == []
+        assert open_page(folder).evaluate(DEAD_LINKS) == []
     twice = open_page(sample).evaluate(
         "[...document.querySelectorAll('[id]')].map(part => part.id).filter((id, at, all) => all.indexOf(id) !== at)"
     )
     assert twice == []
+
+
+@pytest.mark.parametrize("name", ["runtimes", "transformers"])
+def test_published_pages_can_be_read(open_page: Open, name: str) -> None:
+    """Those of `reports/` are large: they fit narrow and wide, ask for nothing, and their links lead somewhere."""
+    for width in WIDTHS:
+        begun = time.monotonic()
+        page = open_page(TREE / "reports" / name, width)
+        assert time.monotonic() - begun < SLOWEST_LOAD
+        assert not page.evaluate(SIDEWAYS)
+        page.evaluate(OPEN_ALL)
+        assert not page.evaluate(SIDEWAYS)
+    assert page.evaluate("document.querySelectorAll('a[href]').length") > 0
+    assert page.evaluate(DEAD_LINKS) == []
 
 
 def test_works_without_javascript(open_page: Open, sample: Path) -> None:
