@@ -21,7 +21,8 @@ int kvc_draw_take(kvc_model *model, kvc_profile profile, const kvc_op *op, const
     if (exclusions != NULL && exclusions->changes != 0 &&
         (exclusions->always[op->kind][code] || (careful && exclusions->often[op->kind][code])))
         return 0;
-    if (profile == KVC_ASSISTED && expectation->verdict != KVC_DO)
+    /* What the layers of a whole model refuse is said nowhere: assisted decoding asks them. */
+    if (profile == KVC_ASSISTED && expectation->verdict != KVC_DO && !(expectation->verdict == KVC_EITHER && model->plan->predicts))
         return 0;
     if (!kvc_model_commit(model, op, expectation, expectation->verdict == KVC_MUST_REFUSE))
         return -1;

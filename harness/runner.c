@@ -44,6 +44,7 @@ struct kvc_runner {
     uint8_t conforms[KVC_BLOCK];
     /* Of caches that hold several sequences: which ops were refused, and what the last one returned. */
     uint64_t refused[KVC_BLOCK];
+    uint8_t claimed[KVC_BLOCK];   /* kvc_claimed, before the crops so far */
     uint64_t promised[KVC_BLOCK]; /* which crops were done of which the cache had said that it could */
     kvc_sequences_results results[KVC_BLOCK];
     kvc_sequences_pieces pieces[KVC_BLOCK][KVC_SEQUENCES_MAX];
@@ -113,10 +114,14 @@ static uint64_t number_of(const kvc_runner *runner, int sequence)
     return runner->evaluating >= 0 ? (uint64_t)runner->evaluating + (uint64_t)sequence : runner->shown->start + (uint64_t)sequence;
 }
 
-static void record(kvc_runner *runner, int sequence, const kvc_failure *failure)
+static void record(kvc_runner *runner, int sequence, const kvc_failure *met)
 {
     kvc_shared *shared = runner->options.shared;
     flight *shown = runner->shown;
+    kvc_failure told = *met;
+    const kvc_failure *failure = &told;
+
+    told.claimed = runner->shown->plan.predicts ? runner->claimed[sequence] : KVC_CLAIMED_NOTHING;
 
     runner->conforms[sequence] = 0;
     if (runner->collector != NULL)
@@ -184,6 +189,7 @@ static int follow(kvc_runner *runner, int sequence)
     runner->options.shared->sequences += runner->evaluating < 0;
     runner->conforms[sequence] = 1;
     runner->refused[sequence] = runner->promised[sequence] = 0;
+    runner->claimed[sequence] = KVC_CLAIMED_NOTHING;
     runner->predicted_at[sequence] = -1;
     kvc_prediction_start(&runner->prediction[sequence]);
     look_at_memory(runner, runner->shown->start + (uint64_t)sequence);
@@ -249,6 +255,10 @@ static int look(kvc_runner *runner, size_t sequence, int step, const kvc_observa
             end_collection(runner, (int)sequence);
     }
     runner->refused[sequence] |= (uint64_t)(observation->outcome != 0) << step;
+    if (kvc_op_is_rollback(op->kind) && observation->claim >= 0) {
+        uint8_t said = observation->claim == 1 ? KVC_CLAIMED_YES : KVC_CLAIMED_NO;
+        runner->claimed[sequence] = said > runner->claimed[sequence] ? said : runner->claimed[sequence];
+    }
     runner->promised[sequence] |= (uint64_t)(kvc_op_is_rollback(op->kind) && observation->claim == 1 && observation->outcome == 0) << step;
     if (result == 0 && runner->shown->plan.predicts && op->kind == KVC_APPEND && observation->outcome == 0) {
         runner->predicted_at[sequence] = step;
@@ -901,6 +911,13 @@ int kvc_runner_range(kvc_runner *runner, uint64_t start, uint64_t end, kvc_error
                     return 0;
                 continue;
             }
+            /* What is compared flies alone and first: its controls use the second. */
+            if (is_compared(plan)) {
+                if (other->waiting && !collect(runner, other, here, error))
+                    return 0;
+                here = &runner->flight[0];
+                other = &runner->flight[1];
+            }
             kvc_plan_copy(&here->plan, plan);
             here->start = index;
             here->count = 0;
@@ -912,7 +929,7 @@ int kvc_runner_range(kvc_runner *runner, uint64_t start, uint64_t end, kvc_error
             }
             if (submit(runner, here, error) == KVC_DRIVE_BAD)
                 return 0;
-            /* The caches of this process run when they are collected; what is compared needs the other flight for controls. */
+            /* The caches of this process run when they are collected. */
             if (runner->options.driver->in_process || is_compared(&here->plan)) {
                 if (!collect(runner, here, other, error))
                     return 0;

@@ -109,6 +109,17 @@ Test(tally, alike) {
     /* A reset that fails itself comes after none. */
     other_sequence = sequence_of(is_reset);
     cr_expect(ALIKE(1));
+    /* What a model predicts breaks the law of what came before, which a smaller case may not need; but for its control. */
+    other_sequence = sequence;
+    failure.op = KVC_APPEND;
+    failure.place = KVC_PLACE_LOGITS;
+    failure.law = KVC_RESUME;
+    other = failure;
+    other.law = KVC_RESET_LAW;
+    cr_expect(ALIKE(0));
+    cr_expect_not(ALIKE(1));
+    other.law = KVC_CHUNK;
+    cr_expect_not(ALIKE(0));
 }
 
 static int compare_entries(const void *left, const void *right) {
