@@ -163,6 +163,21 @@ static int read_param(const cJSON *item, const char *name, const kvc_spec *spec,
     return 1;
 }
 
+int kvc_params_read(const cJSON *json, const char *name, const kvc_spec *spec, kvc_params *params, kvc_error *error)
+{
+    const cJSON *entry;
+
+    if (json != NULL && !cJSON_IsObject(json)) {
+        kvc_error_set(error, "%s: field \"params\": expected an object", name);
+        return 0;
+    }
+    cJSON_ArrayForEach(entry, json) {
+        if (!read_param(entry, name, spec, params, error))
+            return 0;
+    }
+    return 1;
+}
+
 /* Numbers of rows, or of tokens for each row. */
 static int read_rows(const cJSON *list, const char *name, kvc_op *op, kvc_error *error)
 {
@@ -381,7 +396,6 @@ static int read_case(const cJSON *json, const char *name, const kvc_catalogue *c
     static const char *const known[] = {"schema", "subject", "version", "variant", "contract", "params",
                                         "ops",    "seed",    "title",   "source",  "notes",  "expect", NULL};
     const kvc_spec *spec;
-    const cJSON *entry;
     char text[64];
 
     memset(item, 0, sizeof *item);
@@ -405,16 +419,8 @@ static int read_case(const cJSON *json, const char *name, const kvc_catalogue *c
     }
     item->params = kvc_params_standard();
     item->params.values = (int32_t)spec->values;
-    entry = cJSON_GetObjectItemCaseSensitive(json, "params");
-    if (entry != NULL && !cJSON_IsObject(entry)) {
-        kvc_error_set(error, "%s: field \"params\": expected an object", name);
-        return 0;
-    }
-    for (entry = entry != NULL ? entry->child : NULL; entry != NULL; entry = entry->next) {
-        if (!read_param(entry, name, spec, &item->params, error))
-            return 0;
-    }
-    if (!kvc_ops_read(json, name, &item->sequence, error))
+    if (!kvc_params_read(cJSON_GetObjectItemCaseSensitive(json, "params"), name, spec, &item->params, error) ||
+        !kvc_ops_read(json, name, &item->sequence, error))
         return 0;
     return read_expect(json, name, item, error) && kvc_choice_allows(spec, &item->params, error);
 }

@@ -39,6 +39,8 @@ typedef struct kvc_case {
 cJSON *kvc_case_print(const kvc_case *item, const kvc_spec *spec);
 /* The parameters as a JSON object, those that the spec uses. */
 cJSON *kvc_params_print(const kvc_params *params, const kvc_spec *spec);
+/* Sets the parameters that an object names, which may be NULL. Returns 0 with *error set: what the spec has not, or a value that is none. */
+int kvc_params_read(const cJSON *json, const char *name, const kvc_spec *spec, kvc_params *params, kvc_error *error);
 cJSON *kvc_ops_print(const kvc_op *op, int count);
 /* Reads field `ops` of a case, at least one, without asking whether they can stand in this order. */
 int kvc_ops_read(const cJSON *json, const char *name, kvc_sequence *out, kvc_error *error);

@@ -339,6 +339,8 @@ static int run_target(kvc_running *self, const char *text)
     } else {
         status = run_variants(self, crew, target, hello, variants);
     }
+    kvc_layer_links_close(self->links);
+    self->links = NULL;
     free(variants);
     kvc_crew_close(crew);
     free(target);

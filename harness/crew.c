@@ -844,7 +844,9 @@ kvc_crew_result kvc_crew_classes(kvc_crew *crew, cJSON **classes, kvc_error *err
     return KVC_CREW_FAILED;
 }
 
-kvc_crew_result kvc_crew_script(kvc_crew *crew, const char *request, const char **script, kvc_error *error)
+/* The same with a text of its own to answer to. */
+static kvc_crew_result ask_first_about(kvc_crew *crew, kvc_command command, const char *request, const char *what, const char **text,
+                                       kvc_error *error)
 {
     member *self = &crew->member[0];
     kvc_crew_result result = make_ready(crew, self, error);
@@ -852,9 +854,28 @@ kvc_crew_result kvc_crew_script(kvc_crew *crew, const char *request, const char 
     if (result != KVC_CREW_DONE)
         return result;
     if (strlen(request) >= KVC_SHARED_TEXT) {
-        kvc_error_set(error, "the case is too long for a script");
+        kvc_error_set(error, "the case is too long: no worker %s", what);
         return KVC_CREW_FAILED;
     }
     memcpy(self->shared->text, request, strlen(request) + 1);
-    return ask_first(crew, KVC_COMMAND_SCRIPT, "wrote a script", script, error);
+    return ask_first(crew, command, what, text, error);
+}
+
+kvc_crew_result kvc_crew_script(kvc_crew *crew, const char *request, const char **script, kvc_error *error)
+{
+    return ask_first_about(crew, KVC_COMMAND_SCRIPT, request, "wrote a script", script, error);
+}
+
+kvc_crew_result kvc_crew_layers(kvc_crew *crew, const char *request, cJSON **layers, kvc_error *error)
+{
+    const char *text;
+    kvc_crew_result result = ask_first_about(crew, KVC_COMMAND_LAYERS, request, "told of layers", &text, error);
+
+    if (result != KVC_CREW_DONE)
+        return result;
+    *layers = cJSON_Parse(text);
+    if (*layers != NULL)
+        return KVC_CREW_DONE;
+    kvc_error_set(error, "not enough memory");
+    return KVC_CREW_FAILED;
 }

@@ -70,6 +70,8 @@ kvc_crew_result kvc_crew_detail(kvc_crew *crew, const kvc_params *params, const 
  * them. The caller frees *classes.
  */
 kvc_crew_result kvc_crew_classes(kvc_crew *crew, cJSON **classes, kvc_error *error);
+/* What the cache of a whole model is made of, or a JSON null when the subject does not say. The caller frees *layers. */
+kvc_crew_result kvc_crew_layers(kvc_crew *crew, const char *request, cJSON **layers, kvc_error *error);
 /* Stand-alone program for a request; belongs to the crew until the next call. */
 kvc_crew_result kvc_crew_script(kvc_crew *crew, const char *request, const char **script, kvc_error *error);
 

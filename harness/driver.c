@@ -66,6 +66,12 @@ kvc_drive kvc_driver_classes(kvc_driver *driver, cJSON **classes, kvc_error *err
     return driver->table->classes != NULL ? driver->table->classes(driver, classes, error) : KVC_DROVE;
 }
 
+kvc_drive kvc_driver_layers(kvc_driver *driver, const char *request, cJSON **layers, kvc_error *error)
+{
+    *layers = NULL;
+    return driver->table->layers != NULL ? driver->table->layers(driver, request, layers, error) : KVC_DROVE;
+}
+
 void kvc_driver_close(kvc_driver *driver)
 {
     if (driver != NULL)

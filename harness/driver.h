@@ -41,6 +41,7 @@ typedef struct kvc_driver_table {
     kvc_drive (*collect)(kvc_driver *driver, kvc_step_function step, void *context, kvc_error *error);
     kvc_drive (*script)(kvc_driver *driver, const char *request, char **script, kvc_error *error);
     kvc_drive (*classes)(kvc_driver *driver, cJSON **classes, kvc_error *error); /* NULL: it never offers them */
+    kvc_drive (*layers)(kvc_driver *driver, const char *request, cJSON **layers, kvc_error *error); /* likewise */
     void (*close)(kvc_driver *driver);
     size_t (*told)(kvc_driver *driver, size_t sequence, const uint32_t **told); /* NULL: it never tells */
     /* Of a driver that is in process, one op at a time: see kvc_driver_begin. */
@@ -101,6 +102,11 @@ kvc_drive kvc_driver_script(kvc_driver *driver, const char *request, char **scri
  * not offer to look for them; the caller frees it. To be asked after hello.
  */
 kvc_drive kvc_driver_classes(kvc_driver *driver, cJSON **classes, kvc_error *error);
+/*
+ * What the cache of a whole model is made of, docs/protocol.md: an object with `cache` and `layers`. `request` are the fields of the
+ * message as JSON text. *layers is NULL when the subject does not offer it; the caller frees it. To be asked after hello.
+ */
+kvc_drive kvc_driver_layers(kvc_driver *driver, const char *request, cJSON **layers, kvc_error *error);
 /*
  * While a batch is collected: the places in its code that the subject says this sequence was the first to run. Returns how many; *told belongs
  * to the driver. Places are told when the driver was made for that (kvc_process_options).

@@ -10,6 +10,7 @@ void kvc_finding_clear(kvc_finding *finding)
 {
     free(finding->detail);
     free(finding->script);
+    cJSON_free(finding->model);
     memset(finding, 0, sizeof *finding);
 }
 

@@ -29,6 +29,7 @@ typedef struct kvc_finding {
     char id[48];
     char *detail; /* JSON with expected, observed and title; owned */
     char *script; /* "" or a stand-alone program; owned */
+    char *model;  /* of a whole model what is told of it besides, as JSON; NULL: nothing; owned */
     kvc_error no_script; /* why there is none; "" when there is */
 } kvc_finding;
 

@@ -304,7 +304,7 @@ static void close_driver(kvc_driver *driver)
 
 kvc_driver *kvc_plugin_driver_open(const kvc_plugin *plugin, const char *path)
 {
-    static const kvc_driver_table table = {hello, submit, collect, script, NULL, close_driver, NULL, begin, perform, finish};
+    static const kvc_driver_table table = {hello, submit, collect, script, NULL, NULL, close_driver, NULL, begin, perform, finish};
     plugin_driver *self = calloc(1, sizeof *self);
 
     if (self == NULL)

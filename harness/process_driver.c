@@ -21,6 +21,7 @@ typedef struct process_driver {
     int answered; /* the process has answered once: it is up */
     char prepared[2][KVC_CHOICE_NAME_MAX]; /* the variant and the layers that the process was asked for last */
     int loads_late; /* its hello says that it loads a variant when it is first asked for it */
+    int offers_layers;
     int offers_places; /* its hello says that it can tell which places in its code are run */
     int with_places; /* the batch that is collected asked for them */
     int offers_classes; /* its hello says that it can look for them */
@@ -98,6 +99,7 @@ static kvc_drive greet(process_driver *self, cJSON **out, kvc_error *error)
     }
     if (drive == KVC_DROVE) {
         self->offers_classes = kvc_reply_offers(*out, "classes");
+        self->offers_layers = kvc_reply_offers(*out, "layers");
         self->offers_places = kvc_reply_offers(*out, "places");
         self->loads_late = kvc_reply_offers(*out, "prepare");
     }
@@ -282,6 +284,33 @@ static kvc_drive classes(kvc_driver *driver, cJSON **out, kvc_error *error)
     return *out != NULL ? KVC_DROVE : stop(self, KVC_DRIVE_BAD);
 }
 
+/* The model may have to be made first, which takes the time of a start. */
+static kvc_drive layers(kvc_driver *driver, const char *request, cJSON **out, kvc_error *error)
+{
+    process_driver *self = (process_driver *)driver;
+    int64_t id;
+    cJSON *json = NULL;
+    kvc_drive drive;
+
+    if (!make_ready(self, error))
+        return KVC_DRIVE_BAD;
+    if (!self->offers_layers)
+        return KVC_DROVE;
+    id = self->next_id++;
+    drive = send_line(self, kvc_request_layers(id, request), error);
+    if (drive == KVC_DROVE)
+        drive = receive_within(self, self->options->start_timeout_ms, id, &json, NULL, error);
+    if (drive != KVC_DROVE)
+        return drive;
+    if (kvc_reply_check_layers(json, error)) {
+        cJSON_DeleteItemFromObjectCaseSensitive(json, "id");
+        *out = json;
+        return KVC_DROVE;
+    }
+    cJSON_Delete(json);
+    return stop(self, KVC_DRIVE_BAD);
+}
+
 static size_t told(kvc_driver *driver, size_t sequence, const uint32_t **out)
 {
     process_driver *self = (process_driver *)driver;
@@ -301,7 +330,7 @@ static void close_driver(kvc_driver *driver)
 
 kvc_driver *kvc_process_driver_open(const kvc_process_options *options)
 {
-    static const kvc_driver_table table = {hello, submit, collect, script, classes, close_driver, told, NULL, NULL, NULL};
+    static const kvc_driver_table table = {hello, submit, collect, script, classes, layers, close_driver, told, NULL, NULL, NULL};
     process_driver *self = calloc(1, sizeof *self);
 
     if (self == NULL)

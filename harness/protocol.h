@@ -74,6 +74,7 @@ char *kvc_request_classes(int64_t id);
 char *kvc_request_run(int64_t id, const kvc_batch *batch);
 /* `fields` is a JSON object whose fields are taken over. */
 char *kvc_request_script(int64_t id, const char *fields);
+char *kvc_request_layers(int64_t id, const char *fields);
 
 /*
  * Any reply: the id must match, and "error" becomes *error. Where `results` is not NULL the text of the field of that name goes there
@@ -86,6 +87,8 @@ int kvc_reply_check_hello(const cJSON *json, kvc_error *error);
 int kvc_reply_offers(const cJSON *hello, const char *request);
 /* Checks a reply to `classes`. */
 int kvc_reply_check_classes(const cJSON *json, kvc_error *error);
+/* Checks a reply to `layers`. */
+int kvc_reply_check_layers(const cJSON *json, kvc_error *error);
 /*
  * Checks a reply to `run` of this batch, which must live as long. Takes `json` and `results` over and adds to the table. Free with
  * kvc_reply_clear, also after a failure.

@@ -349,6 +349,8 @@ cJSON *kvc_record_finding(const kvc_record_run *run, const kvc_bench *bench, con
         cJSON_AddStringToObject(cJSON_AddObjectToObject(json, "observed"), "outcome", "done");
     }
     kvc_record_rule(json, bench, finding);
+    if (finding->model != NULL)
+        cJSON_AddItemToObject(json, "model", cJSON_Parse(finding->model));
     part = cJSON_AddObjectToObject(json, "minimal");
     cJSON_AddBoolToObject(part, "proved", finding->proved);
     cJSON_AddNumberToObject(part, "smaller_tried", (double)finding->smaller_tried);
@@ -375,6 +377,9 @@ cJSON *kvc_record_open(const kvc_record_run *run, const kvc_record_explored *exp
     cJSON_AddStringToObject(entry, "version", run->version);
     cJSON_AddStringToObject(entry, "variant", run->variant);
     cJSON_AddStringToObject(entry, "kind", explored != NULL ? kvc_kind_name(explored->bench->spec->kind) : "");
+    /* Filled in once the model has been made. */
+    if (explored != NULL && explored->bench->spec->kind == KVC_KIND_MODEL)
+        (void)cJSON_AddArrayToObject(entry, "layers");
     cJSON_AddStringToObject(entry, "contract", run->contract != NULL ? run->contract : "");
     cJSON_AddBoolToObject(entry, "assumed", run->assumed);
     cJSON_AddItemToObject(entry, "environment",

@@ -7,7 +7,7 @@
 #include "reference/json.h"
 #include "reports/result.h"
 
-enum { NAMES_MAX = 4096, OFFERS_MAX = 16, ID_MAX = 1 << 30, REASON_SIZE = 400, NOTES_MAX = 64 };
+enum { NAMES_MAX = 4096, OFFERS_MAX = 16, ID_MAX = 1 << 30, REASON_SIZE = 400, NOTES_MAX = 64, LAYERS_MAX = 64 };
 static const char where[] = "adapter's reply";
 
 void kvc_names_clear(kvc_names *names)
@@ -328,6 +328,38 @@ int kvc_reply_check_classes(const cJSON *json, kvc_error *error)
     const cJSON *list;
 
     return kvc_json_array(json, where, "classes", NAMES_MAX, &list, error) && check_names(list, "classes", error);
+}
+
+int kvc_reply_check_layers(const cJSON *json, kvc_error *error)
+{
+    const cJSON *list;
+    const cJSON *item;
+    const cJSON *params;
+    const cJSON *param;
+    char text[KVC_SPEC_NAME_MAX];
+
+    if (!kvc_json_text(json, where, "cache", text, sizeof text, error) ||
+        !kvc_json_array(json, where, "layers", LAYERS_MAX, &list, error))
+        return 0;
+    cJSON_ArrayForEach(item, list) {
+        if (!cJSON_IsObject(item) || !kvc_json_text(item, where, "class", text, sizeof text, error) ||
+            !kvc_json_text_optional(item, where, "variant", text, sizeof text, error)) {
+            kvc_error_set(error, "%s: field \"layers\": expected objects with a \"class\"", where);
+            return 0;
+        }
+        params = cJSON_GetObjectItemCaseSensitive(item, "params");
+        if (params != NULL && !cJSON_IsObject(params)) {
+            kvc_error_set(error, "%s: field \"params\": expected an object", where);
+            return 0;
+        }
+        cJSON_ArrayForEach(param, params) {
+            if (!cJSON_IsString(param) && !(cJSON_IsNumber(param) && param->valuedouble == (double)param->valueint)) {
+                kvc_error_set(error, "%s: field \"params\": expected whole numbers and words", where);
+                return 0;
+            }
+        }
+    }
+    return 1;
 }
 
 static int read_tensor(const cJSON *json, kvc_names *names, kvc_reply_tensor *out, kvc_error *error)

@@ -196,7 +196,8 @@ char *kvc_request_run(int64_t id, const kvc_batch *batch)
     return finish(&out);
 }
 
-char *kvc_request_script(int64_t id, const char *fields)
+/* A request of this kind with the fields of an object that is text. */
+static char *request_with(int64_t id, const char *kind, const char *fields)
 {
     text out = {0};
     size_t length = strlen(fields);
@@ -205,6 +206,16 @@ char *kvc_request_script(int64_t id, const char *fields)
         length--;
     if (length < 2)
         return NULL;
-    put(&out, "%.*s,\"id\":%lld,\"request\":\"script\"}\n", (int)(length - 1), fields, (long long)id);
+    put(&out, "%.*s,\"id\":%lld,\"request\":\"%s\"}\n", (int)(length - 1), fields, (long long)id, kind);
     return finish(&out);
+}
+
+char *kvc_request_script(int64_t id, const char *fields)
+{
+    return request_with(id, "script", fields);
+}
+
+char *kvc_request_layers(int64_t id, const char *fields)
+{
+    return request_with(id, "layers", fields);
 }

@@ -21,6 +21,7 @@ typedef struct exploring {
     kvc_generator *generator;
     kvc_bench bench;
     kvc_selection selection;
+    const char *const *variants; /* of the subject */
     kvc_record_run *run;
     cJSON *open;
     cJSON *entry; /* what stands in the result: of a shard `open` itself, otherwise what is joined of it */
@@ -188,6 +189,40 @@ static int renew(exploring *self, int finished)
     return 1;
 }
 
+/* What single layers are studied with: as in runs of their own, up to one portion. */
+static int open_links(exploring *self)
+{
+    const kvc_options *options = self->running->session->options;
+    kvc_layer_links_options links = {.crew = self->crew, .catalogue = self->bench.catalogue, .contract = self->bench.contract,
+                                     .variants = self->variants, .selection = self->selection, .portion = self->portion,
+                                     .deaths = self->deaths};
+
+    links.sequences = kvc_options_bounds_sequences(options) && options->verb != KVC_VERB_FUZZ ? options->sequences : KVC_BUDGET_STANDARD;
+    if (self->running->links == NULL)
+        self->running->links = kvc_layer_links_open(&links);
+    return self->running->links != NULL;
+}
+
+/* Of a whole model: what its cache is made of, and what is told of its findings besides. */
+static kvc_crew_result complete_model(exploring *self, kvc_exploration *exploration, kvc_error *error)
+{
+    cJSON *there = cJSON_GetObjectItemCaseSensitive(self->open, "layers");
+    cJSON *layers = NULL;
+    const cJSON *layer;
+    kvc_crew_result result;
+
+    kvc_error_set(error, "not enough memory");
+    if (!open_links(self))
+        return KVC_CREW_FAILED;
+    result = cJSON_GetArraySize(there) == 0 ? kvc_model_layers(&self->bench, &self->bench.smallest, &layers, error) : KVC_CREW_DONE;
+    cJSON_ArrayForEach(layer, cJSON_GetObjectItemCaseSensitive(layers, "layers"))
+        cJSON_AddItemToArray(there, cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(layer, "class"), 1));
+    cJSON_Delete(layers);
+    return result == KVC_CREW_DONE ? kvc_model_findings_complete(&self->bench, &self->selection, self->variants, self->running->links,
+                                                                 exploration, error)
+                                   : result;
+}
+
 /* Explores one portion and adds what came of it. Returns 0 when nothing more of the variant is to be run. */
 static int explore_portion(exploring *self, uint64_t number)
 {
@@ -216,6 +251,8 @@ static int explore_portion(exploring *self, uint64_t number)
     /* One that was stopped before it began is told too: those before it are not the whole. */
     if (result == KVC_CREW_DONE)
         result = kvc_explore(&self->bench, self->generator, &options, &exploration, &error);
+    if (result == KVC_CREW_DONE && self->bench.spec->kind == KVC_KIND_MODEL)
+        result = complete_model(self, &exploration, &error);
     if (result == KVC_CREW_FAILED)
         end = KVC_PORTION_FAILED;
     else if (result == KVC_CREW_STOPPED)
@@ -378,7 +415,7 @@ void kvc_running_variant(kvc_running *self, kvc_crew *crew, const kvc_spec *spec
     const kvc_session *session = self->session;
     const kvc_options *options = session->options;
     kvc_error error = {""};
-    exploring one = {.running = self, .crew = crew, .run = run, .portion = options->portion,
+    exploring one = {.running = self, .crew = crew, .variants = variants, .run = run, .portion = options->portion,
                            .deaths = in_process ? 0 : DEATHS_PROCESS};
 
     if (options->shards == 0 && self->corpus == NULL && take_over(self, run, spec))

@@ -5,6 +5,7 @@
 #define KVC_HARNESS_RUNNING_H
 
 #include "harness/crew.h"
+#include "harness/model_findings.h"
 #include "harness/portion.h"
 #include "harness/progress.h"
 
@@ -27,6 +28,7 @@ typedef struct kvc_running {
     int internal;
     int interrupted;
     int summarised_elsewhere; /* the caller takes the result and says what came of it */
+    kvc_layer_links *links; /* of the target that runs, once it has run a whole model; otherwise NULL */
     kvc_corpus *corpus; /* fuzz: what guides the workers; otherwise NULL */
     const char *corpus_folder; /* fuzz: where it is kept */
     int swept; /* the report folder holds nothing of an earlier run any more */

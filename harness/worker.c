@@ -69,19 +69,31 @@ static int say_hello(worker *self, kvc_error *error)
     return 1;
 }
 
+/* Puts an answer, or null, into the shared text and frees it. */
+static int share(worker *self, cJSON *answer, const char *what, kvc_error *error)
+{
+    int good;
+
+    (void)snprintf(self->shared->text, KVC_SHARED_TEXT, "null");
+    good = answer == NULL || cJSON_PrintPreallocated(answer, self->shared->text, KVC_SHARED_TEXT - 1024, 0);
+    if (!good)
+        kvc_error_set(error, "the adapter's list of %s is too long", what);
+    cJSON_Delete(answer);
+    return good;
+}
+
 static int list_classes(worker *self, kvc_error *error)
 {
     cJSON *classes = NULL;
-    int good;
 
-    if (kvc_driver_classes(self->driver, &classes, error) != KVC_DROVE)
-        return 0;
-    (void)snprintf(self->shared->text, KVC_SHARED_TEXT, "null");
-    good = classes == NULL || cJSON_PrintPreallocated(classes, self->shared->text, KVC_SHARED_TEXT - 1024, 0);
-    if (!good)
-        kvc_error_set(error, "the adapter's list of classes is too long");
-    cJSON_Delete(classes);
-    return good;
+    return kvc_driver_classes(self->driver, &classes, error) == KVC_DROVE && share(self, classes, "classes", error);
+}
+
+static int list_layers(worker *self, kvc_error *error)
+{
+    cJSON *layers = NULL;
+
+    return kvc_driver_layers(self->driver, self->shared->text, &layers, error) == KVC_DROVE && share(self, layers, "layers", error);
 }
 
 static int write_script(worker *self, kvc_error *error)
@@ -121,6 +133,8 @@ static int obey(worker *self, const kvc_order *order, kvc_error *error)
         return kvc_runner_detail(self->runner, error);
     case KVC_COMMAND_SCRIPT:
         return write_script(self, error);
+    case KVC_COMMAND_LAYERS:
+        return list_layers(self, error);
     }
     kvc_error_set(error, "unknown order %d", (int)order->command);
     return 0;

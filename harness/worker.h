@@ -14,7 +14,8 @@ typedef enum kvc_command {
     KVC_COMMAND_RANGE,     /* sequences start to end - 1 */
     KVC_COMMAND_EVALUATE,  /* the shared cases from `start` on */
     KVC_COMMAND_DETAIL,    /* the first shared case; JSON comes in the shared text */
-    KVC_COMMAND_SCRIPT     /* the shared text is the request, and becomes the script */
+    KVC_COMMAND_SCRIPT,    /* the shared text is the request, and becomes the script */
+    KVC_COMMAND_LAYERS     /* the shared text is the request, and becomes what was answered, or null */
 } kvc_command;
 
 typedef struct kvc_order {

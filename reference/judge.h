@@ -31,6 +31,13 @@ typedef enum kvc_place {
 } kvc_place;
 
 /* One failure of one op. Copied by value, owns nothing; points to nothing. */
+/* What a cache says of itself (`is_croppable`) before crops. */
+typedef enum kvc_claimed {
+    KVC_CLAIMED_NOTHING = 0, /* there was no crop, or it says nothing */
+    KVC_CLAIMED_NO,          /* that it cannot be cropped, each time */
+    KVC_CLAIMED_YES          /* that it can, at least once */
+} kvc_claimed;
+
 typedef struct kvc_failure {
     uint8_t law; /* kvc_law: the first that is broken */
     uint8_t place;
@@ -44,6 +51,7 @@ typedef struct kvc_failure {
     int32_t rule;  /* kvc_rule_name of the rule that decides */
     int32_t rule_layer; /* and the layer that it holds for */
     uint32_t complaint; /* what the error of a refusal says, numbers left out; 0: it was not refused */
+    uint8_t claimed; /* kvc_claimed: what the cache had said of itself before the crops of the sequence; of whole models */
     float apart; /* how far logits are from those of a fresh cache, in parts of the largest; 0 for all other failures */
     kvc_situation situation;
 } kvc_failure;

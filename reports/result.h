@@ -19,6 +19,7 @@ enum {
     KVC_RESULT_VALUES_MAX = 16000000,  /* values of a file that is read: bounds the memory it may take */
     KVC_RESULT_RUNS_MAX = 10000,       /* entries of `runs` */
     KVC_RESULT_FINDINGS_MAX = 10000,   /* entries of `findings` of one run */
+    KVC_RESULT_LAYERS_MAX = 1000,      /* entries of `links` of a finding, and of their `layers` */
     KVC_RESULT_WORD_MAX = 200,         /* bytes of a name */
     KVC_RESULT_TEXT_MAX = 1024 * 1024, /* bytes of a script or an error text */
     KVC_RESULT_TOKENS_MAX = 117649     /* entries of a row of tokens */

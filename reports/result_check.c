@@ -201,6 +201,57 @@ static int check_suffix(kvc_check *check, const cJSON *finding)
     return suffix == NULL || kvc_suffix_is_good(suffix) ? 0 : kvc_check_fail(check, "script_suffix", "expected small letters and digits");
 }
 
+/* The faults of single layers that a finding of a whole model follows from. */
+static int check_links(kvc_check *check, const cJSON *model)
+{
+    const cJSON *links = NULL;
+    const cJSON *link = NULL;
+    const cJSON *layers = NULL;
+    const cJSON *layer = NULL;
+    int index = 0;
+    if (kvc_check_list(check, model, "links", KVC_REQUIRED, KVC_RESULT_LAYERS_MAX, &links) < 0) {
+        return -1;
+    }
+    cJSON_ArrayForEach (link, links) {
+        size_t before = kvc_check_enter(check, ".links[%d]", index++);
+        if (!cJSON_IsObject(link)) {
+            return kvc_check_fail(check, NULL, "expected an object, found %s", kvc_check_kind(link));
+        }
+        if (kvc_check_name(check, link, "variant") < 0 || check_id(check, link, "law") < 0 || check_id(check, link, "id") < 0 ||
+            kvc_check_list(check, link, "layers", KVC_REQUIRED, KVC_RESULT_LAYERS_MAX, &layers) < 0) {
+            return -1;
+        }
+        cJSON_ArrayForEach (layer, layers) {
+            if (!kvc_check_is_integer(layer, 0, KVC_RESULT_LAYERS_MAX)) {
+                return kvc_check_fail(check, "layers", "expected numbers of layers, from 0");
+            }
+        }
+        kvc_check_leave(check, before);
+    }
+    return 1;
+}
+
+/* What is told of a finding of a whole model besides. */
+static int check_model(kvc_check *check, const cJSON *finding)
+{
+    const cJSON *model = NULL;
+    int found = kvc_check_field(check, finding, "model", KVC_OPTIONAL, cJSON_Object, "an object", &model);
+    if (found < 1) {
+        return found;
+    }
+    size_t before = kvc_check_enter(check, ".model");
+    const cJSON *promised = cJSON_GetObjectItemCaseSensitive(model, "promised");
+    if (kvc_check_name(check, model, "cache") < 0 || kvc_check_words(check, model, "layers", KVC_REQUIRED) < 0 ||
+        kvc_check_bool(check, model, "generate", KVC_REQUIRED) < 0 || check_links(check, model) < 0) {
+        return -1;
+    }
+    if (!cJSON_IsBool(promised) && !cJSON_IsNull(promised)) {
+        return kvc_check_fail(check, "promised", "expected true, false or null, found %s", kvc_check_kind(promised));
+    }
+    kvc_check_leave(check, before);
+    return 1;
+}
+
 static int check_finding(kvc_check *check, const cJSON *finding)
 {
     static const char *const severities[] = {"silent", "error", "crash", NULL};
@@ -230,6 +281,9 @@ static int check_finding(kvc_check *check, const cJSON *finding)
         check_rule(check, finding) < 0 || kvc_check_string(check, finding, "source", KVC_REQUIRED, 0, KVC_RESULT_TEXT_MAX) < 0 ||
         kvc_check_word(check, finding, "basis", bases) < 0 ||
         kvc_check_field(check, finding, "minimal", KVC_REQUIRED, cJSON_Object, "an object", &minimal) < 0) {
+        return -1;
+    }
+    if (check_model(check, finding) < 0) {
         return -1;
     }
     size_t before = kvc_check_enter(check, ".minimal");
@@ -336,7 +390,8 @@ static int check_run(kvc_check *check, const cJSON *run)
         kvc_check_string(check, run, "reason", KVC_REQUIRED, ran ? 0 : 1, KVC_RESULT_TEXT_MAX) < 0 ||
         kvc_check_count(check, run, "sequences", KVC_REQUIRED) < 0 || kvc_check_count(check, run, "ops", KVC_REQUIRED) < 0 ||
         check_location(check, run) < 0 || kvc_check_words(check, run, "assumptions", KVC_OPTIONAL) < 0 ||
-        kvc_check_words(check, run, "untested", KVC_OPTIONAL) < 0 || check_exhaustive(check, run) < 0 || check_situations(check, run, "coverage", 1) < 0 ||
+        kvc_check_words(check, run, "untested", KVC_OPTIONAL) < 0 || kvc_check_words(check, run, "layers", KVC_OPTIONAL) < 0 ||
+        check_exhaustive(check, run) < 0 || check_situations(check, run, "coverage", 1) < 0 ||
         check_situations(check, run, "unreached", 0) < 0 ||
         kvc_check_field(check, run, "seconds", KVC_REQUIRED, cJSON_Number, "a number from 0", &seconds) < 0 ||
         kvc_check_count(check, run, "lost", KVC_OPTIONAL) < 0 ||

@@ -162,6 +162,10 @@ class Adapter:
             fields = self.run(request)
         else:
             fields = {"error": "this adapter writes no scripts"}
+        return self.line(request, fields)
+
+    def line(self, request: dict[str, Any], fields: dict[str, Any]) -> bytes:
+        """These fields as the reply to a request, and what follows it."""
         return json.dumps({"id": request["id"], **fields}).encode() + b"\n" + b"".join(self.raw)
 
     def serve(self) -> None:

@@ -142,3 +142,29 @@ def test_a_program_that_ends_without_a_forward_looks_at_the_outcome(
     wrong = run_program(adapter, interpreter, tmp_path, ops, "REFUSE", REFUSING, outcome="done")
     assert wrong.returncode == 1, wrong.stdout + wrong.stderr
     assert "NotImplementedError" in wrong.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "cache", "layers"),
+    [
+        ("llama", "DynamicCache", [("DynamicLayer", {})] * 2),
+        ("t5", "EncoderDecoderCache", [("DynamicLayer", {})] * 2),
+        ("gemma3_text", "DynamicCache", [("DynamicSlidingWindowLayer", {"window": 4}), ("DynamicLayer", {})]),
+        (
+            "mamba",
+            "DynamicCache",
+            [("LinearAttentionLayer", {"states": 1, "kernel": 4, "parts": "convolution+recurrent"})] * 2,
+        ),
+    ],
+)
+def test_the_layers_of_a_model(adapter: Adapter, name: str, cache: str, layers: list[tuple[str, Any]]) -> None:
+    assert "layers" in adapter.hello["offers"]
+    reply = adapter.ask({"request": "layers", "variant": f"model/{name}", "params": PARAMS | {"batch": 1}})
+    assert reply["cache"] == cache
+    assert [(layer["class"], layer["params"]) for layer in reply["layers"]] == layers
+    assert [layer["variant"] for layer in reply["layers"]] == [name for name, _ in layers]
+
+
+def test_only_models_have_layers(adapter: Adapter) -> None:
+    reply = adapter.ask({"request": "layers", "variant": "DynamicLayer", "params": {}})
+    assert 'expected a whole model, whose name begins with "model/"' in reply["error"]

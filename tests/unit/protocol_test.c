@@ -521,6 +521,38 @@ Test(protocol, classes) {
     cJSON_Delete(json);
 }
 
+Test(protocol, layers) {
+    static const struct {
+        const char *text;
+        const char *word; /* of the error, NULL: good */
+    } table[] = {
+        {"{\"cache\": \"C\", \"layers\": []}", NULL},
+        {"{\"cache\": \"C\", \"layers\": [{\"class\": \"A\"}, {\"class\": \"A\", \"variant\": \"A\", \"params\": {\"window\": 4, \"parts\": \"a+b\"}}]}",
+         NULL},
+        {"{\"layers\": []}", "cache"},
+        {"{\"cache\": \"C\"}", "layers"},
+        {"{\"cache\": \"C\", \"layers\": [\"A\"]}", "layers"},
+        {"{\"cache\": \"C\", \"layers\": [{\"variant\": \"A\"}]}", "layers"},
+        {"{\"cache\": \"C\", \"layers\": [{\"class\": \"A\", \"variant\": 1}]}", "layers"},
+        {"{\"cache\": \"C\", \"layers\": [{\"class\": \"A\", \"params\": []}]}", "params"},
+        {"{\"cache\": \"C\", \"layers\": [{\"class\": \"A\", \"params\": {\"window\": 1.5}}]}", "params"},
+        {"{\"cache\": \"C\", \"layers\": [{\"class\": \"A\", \"params\": {\"window\": null}}]}", "params"},
+    };
+    cJSON *json = parse_request(kvc_request_layers(4, "{\"variant\":\"model/v\",\"params\":{\"batch\":1}}"));
+    expect_json(json, "request", "\"layers\"");
+    expect_json(json, "variant", "\"model/v\"");
+    expect_json(json, "params", "{\"batch\":1}");
+    cJSON_Delete(json);
+    for (size_t at = 0; at < sizeof table / sizeof table[0]; at++) {
+        kvc_error error = {""};
+        json = cJSON_Parse(table[at].text);
+        cr_assert_not_null(json);
+        cr_expect_eq(kvc_reply_check_layers(json, &error), table[at].word == NULL, "%s: %s", table[at].text, error.text);
+        cr_expect(table[at].word == NULL || strstr(error.text, table[at].word) != NULL, "%s: %s", table[at].text, error.text);
+        cJSON_Delete(json);
+    }
+}
+
 /* Places are asked for by a batch that wants them, and believed no more than anything else. */
 Test(protocol, places) {
     static const struct {

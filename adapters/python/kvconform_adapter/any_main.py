@@ -8,7 +8,7 @@ from typing import Any
 from kvconform_adapter.any_class import find
 from kvconform_adapter.any_spec import Told, read_file, read_object
 from kvconform_adapter.protocol import Subject
-from kvconform_adapter.request import RequestError, RunRequest, ScriptRequest
+from kvconform_adapter.request import LayersRequest, RequestError, RunRequest, ScriptRequest
 
 OPTIONS = ("--init", "--spec", "--like")
 
@@ -35,6 +35,10 @@ class Unusable:
         """Nothing was sent."""
 
     def script(self, request: ScriptRequest) -> str:
+        """Raises RequestError."""
+        raise RequestError(self.reason)
+
+    def layers(self, request: LayersRequest) -> dict[str, Any]:
         """Raises RequestError."""
         raise RequestError(self.reason)
 

@@ -11,7 +11,15 @@ import sys
 import traceback
 from typing import Any, Protocol
 
-from kvconform_adapter.request import RequestError, RunRequest, ScriptRequest, read_run, read_script
+from kvconform_adapter.request import (
+    LayersRequest,
+    RequestError,
+    RunRequest,
+    ScriptRequest,
+    read_layers,
+    read_run,
+    read_script,
+)
 
 PROTOCOL = 1
 REQUEST_MAX = 1 << 20
@@ -45,6 +53,9 @@ class Subject(Protocol):
 
     def script(self, request: ScriptRequest) -> str:
         """The stand-alone program."""
+
+    def layers(self, request: LayersRequest) -> dict[str, Any]:
+        """The fields `cache` and `layers`: what the cache of a whole model is made of."""
 
 
 class Channel:
@@ -126,7 +137,9 @@ def answer(subject: Subject, number: int, message: dict[str, Any]) -> list[bytes
         return [json.dumps({"id": number, "classes": subject.classes()}).encode() + b"\n"]
     if kind == "script":
         return [json.dumps({"id": number, "script": subject.script(read_script(message))}).encode() + b"\n"]
-    raise RequestError('field "request": expected hello, classes, run or script')
+    if kind == "layers":
+        return [json.dumps({"id": number, **subject.layers(read_layers(message))}).encode() + b"\n"]
+    raise RequestError('field "request": expected hello, classes, run, script or layers')
 
 
 def read_message(line: bytes) -> dict[str, Any]:

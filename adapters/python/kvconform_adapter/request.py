@@ -113,6 +113,14 @@ class ScriptRequest:
     basis: str
 
 
+@dataclass(frozen=True)
+class LayersRequest:
+    """One `layers`: which cache of a whole model is asked about."""
+
+    variant: str
+    params: Params
+
+
 def read_int(value: object, name: str, low: int, high: int) -> int:
     """`value` as a whole number between `low` and `high`; True and False are none."""
     if type(value) is not int or not low <= value <= high:
@@ -316,4 +324,11 @@ def read_script(message: dict[str, Any]) -> ScriptRequest:
         expected=expected,
         source=read_text(message.get("source", ""), "source", 4000),
         basis=read_text(message.get("basis", ""), "basis", 40),
+    )
+
+
+def read_layers(message: dict[str, Any]) -> LayersRequest:
+    """A `layers` request."""
+    return LayersRequest(
+        variant=read_text(message.get("variant"), "variant", 63), params=read_params(message.get("params", {}))
     )

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from kvconform_adapter.places import Places
 from kvconform_adapter.reply import Described, Reply
-from kvconform_adapter.request import Op, Origins, Params, RequestError, RunRequest, ScriptRequest
+from kvconform_adapter.request import LayersRequest, Op, Origins, Params, RequestError, RunRequest, ScriptRequest
 
 PLANS_MAX = 32
 """Plans kept, each with its tables of inputs."""
@@ -160,3 +160,7 @@ class LoadedSubject(ABC, Generic[Plan, Described]):
         """The stand-alone program for one case."""
         self.check_variant(request.variant)
         return self.write(request)
+
+    def layers(self, request: LayersRequest) -> dict[str, Any]:
+        """What the cache of a whole model is made of."""
+        raise RequestError(f'field "request": {self.name} has no whole models, so that "{request.variant}" has no layers')

@@ -18,6 +18,7 @@ from kvconform_adapter.reply import Reply, Table
 from kvconform_adapter.request import Op, Origins, Params, RequestError
 from kvconform_adapter.transformers_architectures import FIRST_WORD, WORDS, architectures, make_model
 from kvconform_adapter.transformers_caches import CACHE_UTILS, load_class
+from kvconform_adapter.transformers_layers import describe_cache
 
 FAMILY = "model/"
 ENCODER_WORDS = (5, 11, 7)
@@ -87,6 +88,12 @@ class ModelPlan:
             return lambda: owner(config=inner)
         self.spelled = f"{owner.__name__}()"
         return owner
+
+    def describe_cache(self, variants: list[str]) -> dict[str, Any]:
+        """What its cache is made of. Some layers come with the first words, and parts of them are in use from then on."""
+        cache = self.open_cache()
+        self.model(**self.inputs(torch.tensor([[FIRST_WORD, FIRST_WORD + 1]] * self.rows), cache), use_cache=True)
+        return describe_cache(cache, variants)
 
     def read_cache(self, output: Any) -> Any:
         """The cache in what a forward returned."""

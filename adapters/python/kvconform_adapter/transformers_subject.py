@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kvconform_adapter.formula import fold_all
 from kvconform_adapter.reply import Reply, Table, Watch
-from kvconform_adapter.request import ROWS_MAX, Op, Origins, Params, ScriptRequest
+from kvconform_adapter.request import ROWS_MAX, LayersRequest, Op, Origins, Params, RequestError, ScriptRequest
 from kvconform_adapter.subject import LoadedSubject
 
 if TYPE_CHECKING:
@@ -350,7 +350,7 @@ class TransformersSubject(LoadedSubject["Plan | ModelPlan", Table]):
 
     def hello(self) -> dict[str, Any]:
         """Who the subject is and what it has."""
-        reply = super().hello() | {"offers": ["classes", "prepare", "places"]}
+        reply = super().hello() | {"offers": ["classes", "prepare", "places", "layers"]}
         return reply | {"unavailable": self.unavailable} if self.unavailable else reply
 
     def classes(self) -> list[str]:
@@ -397,3 +397,12 @@ class TransformersSubject(LoadedSubject["Plan | ModelPlan", Table]):
         if request.variant.startswith(FAMILY):
             return write_model_script(request, self.version)
         return write_script(request, self.version)
+
+    def layers(self, request: LayersRequest) -> dict[str, Any]:
+        """What the cache of a whole model is made of."""
+        from kvconform_adapter.transformers_models import FAMILY, ModelPlan  # noqa: PLC0415
+
+        plan = self.plan(request.variant, request.params)
+        if not isinstance(plan, ModelPlan):
+            raise RequestError(f'field "variant": expected a whole model, whose name begins with "{FAMILY}"')
+        return plan.describe_cache(self.variants)
