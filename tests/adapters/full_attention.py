@@ -104,7 +104,7 @@ class Cache:
 class Adapter:
     """Answers requests. The broken adapters change one of its methods."""
 
-    variants = ("full",)
+    variants: tuple[str, ...] = ("full",)
 
     def __init__(self) -> None:
         self.tensors: list[list[Any]] = []

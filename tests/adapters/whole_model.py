@@ -1,7 +1,7 @@
 """Toy models with caches, in plain Python: one whose layer is wrong, one that is wrong by itself, and a right one.
 
-It is run as `kvconform run exec:'python3 tests/adapters/whole_model.py'`. What a model predicts is a number for each word
-that follows from the tokens before it, as its first layer holds them.
+It is run as `kvconform run exec:'python3 tests/adapters/whole_model.py'`. What a model predicts is a number for each
+word that follows from the tokens before it, as its first layer holds them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,13 @@ CONTRACT = {
     "subject": "toy",
     "from": "1",
     "rules": [
-        {"rule": "crop", "value": "either", "variants": ["by_layer", "by_itself", "right"], "basis": "inferred", "source": "A toy."},
+        {
+            "rule": "crop",
+            "value": "either",
+            "variants": ["by_layer", "by_itself", "right"],
+            "basis": "inferred",
+            "source": "A toy.",
+        },
         {"rule": "batch_ops", "value": ["reorder"], "variants": ["*"], "basis": "inferred", "source": "A toy."},
     ],
 }
@@ -76,8 +82,10 @@ class Model:
         """What is predicted behind each new token of each row."""
         rows = len(self.layers[0].rows)
         logits = b""
-        tokens = [numbers[self.next + at] if numbers else self.next + at for at in range(count)]
-        pairs = [token if isinstance(token, list) else [token, list(range(rows))] for token in tokens]
+        pairs: list[tuple[int, list[int]]] = []
+        for at in range(self.next, self.next + count):
+            token = numbers[at] if numbers else at
+            pairs.append((token[0], token[1]) if isinstance(token, list) else (token, list(range(rows))))
         self.next += count
         for row in range(rows):
             for token, origins in pairs:

@@ -163,4 +163,4 @@ class LoadedSubject(ABC, Generic[Plan, Described]):
 
     def layers(self, request: LayersRequest) -> dict[str, Any]:
         """What the cache of a whole model is made of."""
-        raise RequestError(f'field "request": {self.name} has no whole models, so that "{request.variant}" has no layers')
+        raise RequestError(f'field "request": {self.name} has no whole models, and "{request.variant}" no layers')

@@ -90,7 +90,7 @@ class ModelPlan:
         return owner
 
     def describe_cache(self, variants: list[str]) -> dict[str, Any]:
-        """What its cache is made of. Some layers come with the first words, and parts of them are in use from then on."""
+        """What its cache is made of. Some layers, and parts of them, are there from the first words on."""
         cache = self.open_cache()
         self.model(**self.inputs(torch.tensor([[FIRST_WORD, FIRST_WORD + 1]] * self.rows), cache), use_cache=True)
         return describe_cache(cache, variants)
