@@ -140,7 +140,8 @@ static void add_header(kvc_text *out, const kvc_report_model *model, const char 
     }
     kvc_text_add(out, ".</p>\n<nav aria-label=\"On this page\"><ul>");
     kvc_text_add(out, runtimes ? "<li><a href=\"#runtimes\">Runtime by runtime</a></li>" : "");
-    kvc_text_add(out, "<li><a href=\"#matrix\">What breaks where</a></li>");
+    kvc_text_add(out, kvc_html_has_classes(model) ? "<li><a href=\"#matrix\">What breaks where</a></li>" : "");
+    kvc_text_add(out, kvc_html_has_models(model) ? "<li><a href=\"#models\">Whole models</a></li>" : "");
     if (model->cause_count > 0) {
         kvc_text_add(out, "<li><a href=\"#laws\">By law</a></li><li><a href=\"#findings\">Findings</a></li>");
     }
@@ -182,7 +183,12 @@ int kvc_report_html(const kvc_report_model *model, kvc_text *out)
         kvc_html_add_runtimes(out, model, runtimes);
     }
     free(runtimes);
-    kvc_html_add_matrices(out, model);
+    if (kvc_html_has_classes(model)) {
+        kvc_html_add_matrices(out, model);
+    }
+    if (kvc_html_has_models(model)) {
+        kvc_html_add_models(out, model);
+    }
     if (model->cause_count > 0) {
         kvc_html_add_laws(out, model);
         kvc_html_add_findings(out, model);

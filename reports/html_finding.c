@@ -325,6 +325,7 @@ static void add_card(kvc_text *out, const kvc_report_model *model, size_t cause,
     kvc_text_add(out, "<dl>\n");
     add_law(out, finding);
     add_rule(out, finding);
+    kvc_html_add_model_facts(out, model, cause, finding);
     add_seen(out, model, cause);
     add_sure(out, model, cause, finding);
     kvc_text_add(out, "</dl>\n");

@@ -44,14 +44,28 @@ void kvc_html_close_scroll(kvc_text *out);
 /* 1 if the version has a column in the tables of its subject. */
 int kvc_html_is_column(const kvc_report_model *model, size_t version, size_t subject);
 
+/* 1 if there are cache classes, or nothing but what could not be run; 1 if there are whole models. */
+int kvc_html_has_classes(const kvc_report_model *model);
+int kvc_html_has_models(const kvc_report_model *model);
+/* A table with a column for each version of a subject, up to the heads of these; `first` is the head of the first column. */
+void kvc_html_open_matrix(kvc_text *out, const kvc_report_model *model, size_t subject, const char *what, const char *first);
+/* What came of a variant at a version; `cell` may be NULL. */
+void kvc_html_add_cell(kvc_text *out, const kvc_report_model *model, const kvc_report_cell *cell, size_t version);
+/* What the glyphs in such a table say. */
+extern const char kvc_html_legend[];
+
 /* Sections. */
 void kvc_html_add_runtimes(kvc_text *out, const kvc_report_model *model, const kvc_runtimes *runtimes);
 void kvc_html_add_matrices(kvc_text *out, const kvc_report_model *model);
+void kvc_html_add_models(kvc_text *out, const kvc_report_model *model);
 void kvc_html_add_laws(kvc_text *out, const kvc_report_model *model);
 void kvc_html_add_findings(kvc_text *out, const kvc_report_model *model);
 void kvc_html_add_not_run(kvc_text *out, const kvc_report_model *model);
 void kvc_html_add_coverage(kvc_text *out, const kvc_report_model *model);
 void kvc_html_add_provenance(kvc_text *out, const kvc_report_model *model);
+
+/* Of a finding: what is told of that of a whole model, and which models that of a layer reaches, as entries of a list of terms. */
+void kvc_html_add_model_facts(kvc_text *out, const kvc_report_model *model, size_t cause, const cJSON *finding);
 
 /* The tensors of a finding: what goes wrong first in a few words, all drawn, and as tables. */
 void kvc_html_add_lane_words(kvc_text *out, const kvc_lanes *lanes);

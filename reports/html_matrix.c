@@ -18,7 +18,7 @@ static void add_mark(kvc_text *out, const char *style, const char *glyph, const 
     kvc_text_add_format(out, "</span> <span class=\"word\">%s</span>", word);
 }
 
-static void add_cell(kvc_text *out, const kvc_report_model *model, const kvc_report_cell *cell, size_t version)
+void kvc_html_add_cell(kvc_text *out, const kvc_report_model *model, const kvc_report_cell *cell, size_t version)
 {
     if (cell == NULL && model->versions[version].whole_not_run) {
         kvc_text_add(out, "<td class=\"cell\">");
@@ -61,7 +61,7 @@ static void add_versions(kvc_text *out, const kvc_report_model *model, size_t su
     }
 }
 
-static void open_table(kvc_text *out, const kvc_report_model *model, size_t subject, const char *what, const char *first)
+void kvc_html_open_matrix(kvc_text *out, const kvc_report_model *model, size_t subject, const char *what, const char *first)
 {
     kvc_text label = {0};
     kvc_text_add_format(&label, "%s of ", what);
@@ -78,10 +78,10 @@ static void open_table(kvc_text *out, const kvc_report_model *model, size_t subj
 static void add_matrix(kvc_text *out, const kvc_report_model *model, size_t subject)
 {
     size_t shown = 0;
-    open_table(out, model, subject, "Variants", "variant");
+    kvc_html_open_matrix(out, model, subject, "Variants", "variant");
     kvc_text_add(out, "</tr></thead>\n<tbody>\n");
     for (size_t row = 0; row < model->row_count && shown < KVC_HTML_ROWS_MAX && out->length < KVC_HTML_CARDS_BYTES; row++) {
-        if (model->rows[row].subject_index != subject || !kvc_report_model_is_shown(model, row)) {
+        if (model->rows[row].subject_index != subject || model->rows[row].is_model || !kvc_report_model_is_shown(model, row)) {
             continue;
         }
         shown++;
@@ -95,7 +95,7 @@ static void add_matrix(kvc_text *out, const kvc_report_model *model, size_t subj
             }
             /* In a merged document the cells have the order of the versions. */
             int is_next = at != KVC_NONE && model->cells[at].version == i;
-            add_cell(out, model, is_next ? &model->cells[at] : kvc_report_model_cell(model, row, i), i);
+            kvc_html_add_cell(out, model, is_next ? &model->cells[at] : kvc_report_model_cell(model, row, i), i);
             at = is_next ? model->cells[at].next : at;
         }
         kvc_text_add(out, "</tr>\n");
@@ -107,19 +107,36 @@ static void add_matrix(kvc_text *out, const kvc_report_model *model, size_t subj
                             model->subjects[subject].versions);
     }
     if (shown >= KVC_HTML_ROWS_MAX || out->length >= KVC_HTML_CARDS_BYTES) {
-        kvc_text_add_format(out, "<p>%zu variants are shown, of %zu.</p>\n", shown, model->subjects[subject].rows);
+        kvc_text_add_format(out, "<p>%zu variants are shown, of %zu.</p>\n", shown,
+                            model->subjects[subject].rows - model->subjects[subject].models);
     }
+}
+
+const char kvc_html_legend[] = "<p class=\"legend\"><b class=\"bad\">✗</b> findings, follow them · <b class=\"good\">✓</b> conforms: none was "
+                               "found · ○ not covered: no rule says what it must do · ⊘ not run · ∅ absent: that version has no such "
+                               "class</p>\n";
+
+int kvc_html_has_classes(const kvc_report_model *model)
+{
+    size_t rows = 0;
+    size_t models = 0;
+    for (size_t subject = 0; subject < model->subject_count; subject++) {
+        rows += model->subjects[subject].rows;
+        models += model->subjects[subject].models;
+    }
+    return models == 0 || rows > models;
 }
 
 void kvc_html_add_matrices(kvc_text *out, const kvc_report_model *model)
 {
     kvc_text_add(out, "<section aria-labelledby=\"matrix\">\n<h2 id=\"matrix\">What breaks where</h2>\n");
     for (size_t subject = 0; subject < model->subject_count && out->length < KVC_HTML_CARDS_BYTES; subject++) {
-        add_matrix(out, model, subject);
+        if (model->subjects[subject].models == 0 || model->subjects[subject].rows > model->subjects[subject].models) {
+            add_matrix(out, model, subject);
+        }
     }
-    kvc_text_add(out, "<p class=\"legend\"><b class=\"bad\">✗</b> findings, follow them · <b class=\"good\">✓</b> conforms: none was "
-                      "found · ○ not covered: no rule says what it must do · ⊘ not run · ∅ absent: that version has no such "
-                      "class</p>\n</section>\n");
+    kvc_text_add(out, kvc_html_legend);
+    kvc_text_add(out, "</section>\n");
 }
 
 static size_t count_law(const kvc_report_model *model, const char *law, size_t version)
@@ -199,7 +216,7 @@ static void add_laws_of(kvc_text *out, const kvc_report_model *model, size_t sub
     if (count == 0) {
         return;
     }
-    open_table(out, model, subject, "Broken laws", "law");
+    kvc_html_open_matrix(out, model, subject, "Broken laws", "law");
     kvc_text_add(out, "<th scope=\"col\">findings</th></tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < count; i++) {
         add_law(out, model, laws[i], subject);

@@ -79,6 +79,11 @@ const char *const kvc_html_style[] = {
     ".soft.mark{font-weight:400}"
     ".word{display:block;font-size:.75rem;line-height:1.2;color:var(--soft)}"
     ".badcell .word{color:var(--text)}"
+    ".pick{border:1px solid var(--line);border-radius:6px;margin:.5rem 0;padding:.25rem .75rem;display:flex;flex-wrap:wrap;gap:.25rem 1.25rem}"
+    ".pick legend{font-size:.875rem;color:var(--soft);padding:0 .35rem}"
+    ".pick label{cursor:pointer;min-height:1.5rem}"
+    ".models:has(.pick-bad:checked) tbody tr:not(.is-bad),.models:has(.pick-changed:checked) tbody tr:not(.is-changed),"
+    ".models:has(.pick-good:checked) tbody tr:not(.is-good),.models:has(.pick-lost:checked) tbody tr:not(.is-lost){display:none}"
     ".matrix td.links{vertical-align:middle;padding-left:.6rem;min-width:6rem;max-width:18rem}"
     ".links a{display:inline-block;min-width:1.75rem;min-height:1.5rem;text-align:center}"
     ".card{border:1px solid var(--line);border-left:5px solid var(--edge);border-radius:8px;margin:.6rem 0;"
@@ -140,11 +145,11 @@ const char *const kvc_html_style[] = {
     "font-size:.8125rem}.says{display:none}.cell{min-width:4.25rem}}",
     "@media print{:root{color-scheme:light;--page:#fff;--text:#000;--soft:#444;--line:#999;--panel:#fff;"
     "--bad:#8a3400;--edge:#b34700;--badback:#fff;--good:#004d38;--link:#000;--cell:#fff}body{font-size:10pt}header,"
-    "main,footer{max-width:none}.skip,nav{display:none}.card,figure,tr{break-inside:avoid-page}h2,h3{"
+    "main,footer{max-width:none}.skip,nav,.pick{display:none}.card,figure,tr{break-inside:avoid-page}h2,h3{"
     "break-after:avoid}.scroll,pre{overflow:visible;max-height:none}.card::details-content{"
     "content-visibility:visible;block-size:auto}.card>.inside>.part{display:none}.matrix tbody th{position:static}"
     ".line>.token{border-color:#999}a{text-decoration:none}}",
     NULL,
 };
 
-const char kvc_html_style_hash[] = "sha256-oXpRVpgF4GUIgOy4ChOfgVt1o53+zmB/7oZSCPsTkxI=";
+const char kvc_html_style_hash[] = "sha256-THgTl6mwtBXIOmNjEvYKduExl9kL7ib8yLudVZARjmU=";

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "reports/markdown_internal.h"
+#include "reports/models.h"
 #include "reports/runtimes.h"
 #include "reports/words.h"
 
@@ -39,13 +40,13 @@ static void add_cell(kvc_text *out, const kvc_report_cell *cell, const kvc_repor
     }
 }
 
-static void add_matrix(kvc_text *out, const kvc_report_model *model, size_t subject)
+/* The heads of a table with a column for each version of a subject. Returns 1 if there is room for them. */
+static int add_heads(kvc_text *out, const kvc_report_model *model, size_t subject, const char *what)
 {
-    size_t shown = 0;
     kvc_text part = {0};
     kvc_text_add(&part, "| ");
     kvc_markdown_add_short(&part, model->subjects[subject].name);
-    kvc_text_add(&part, " |");
+    kvc_text_add_format(&part, "%s |", what);
     for (size_t i = 0; i < model->version_count; i++) {
         if (is_column(model, i, subject)) {
             kvc_text_add(&part, " ");
@@ -58,30 +59,105 @@ static void add_matrix(kvc_text *out, const kvc_report_model *model, size_t subj
         kvc_text_add(&part, is_column(model, i, subject) ? ":-:|" : "");
     }
     kvc_text_add(&part, "\n");
-    if (!add_part(out, &part, LEFT_BY_MATRIX)) {
+    return add_part(out, &part, LEFT_BY_MATRIX);
+}
+
+/* One row of such a table. Returns 1 if there is room for it. */
+static int add_row(kvc_text *out, const kvc_report_model *model, size_t row, const char *name)
+{
+    kvc_text part = {0};
+    kvc_text_add(&part, "| ");
+    kvc_text_add_markdown_code(&part, name);
+    kvc_text_add(&part, " |");
+    for (size_t i = 0; i < model->version_count; i++) {
+        if (is_column(model, i, model->rows[row].subject_index)) {
+            add_cell(&part, kvc_report_model_cell(model, row, i), &model->versions[i]);
+        }
+    }
+    kvc_text_add(&part, "\n");
+    return add_part(out, &part, LEFT_BY_MATRIX);
+}
+
+static void add_matrix(kvc_text *out, const kvc_report_model *model, size_t subject)
+{
+    size_t shown = 0;
+    int cut = 0;
+    if ((model->subjects[subject].models > 0 && model->subjects[subject].models == model->subjects[subject].rows) ||
+        !add_heads(out, model, subject, "")) {
         return;
     }
-    int cut = 0;
     for (size_t row = 0; row < model->row_count && !cut; row++) {
-        if (model->rows[row].subject_index != subject || !kvc_report_model_is_shown(model, row)) {
+        if (model->rows[row].subject_index != subject || model->rows[row].is_model || !kvc_report_model_is_shown(model, row)) {
             continue;
         }
-        kvc_text_add(&part, "| ");
-        kvc_text_add_markdown_code(&part, kvc_words_row_name(&model->rows[row]));
-        kvc_text_add(&part, " |");
-        for (size_t i = 0; i < model->version_count; i++) {
-            if (is_column(model, i, subject)) {
-                add_cell(&part, kvc_report_model_cell(model, row, i), &model->versions[i]);
-            }
-        }
-        kvc_text_add(&part, "\n");
-        cut = shown == ROWS_MAX || !add_part(out, &part, LEFT_BY_MATRIX);
+        cut = shown == ROWS_MAX || !add_row(out, model, row, kvc_words_row_name(&model->rows[row]));
         shown += !cut;
-        kvc_text_free(&part);
     }
     kvc_text_add(out, "\n");
     if (cut) {
-        kvc_text_add_format(out, "%zu variants are shown, of %zu.\n\n", shown, model->subjects[subject].rows);
+        kvc_text_add_format(out, "%zu variants are shown, of %zu.\n\n", shown,
+                            model->subjects[subject].rows - model->subjects[subject].models);
+    }
+}
+
+/* Whole models are many: those with findings have a row, the others are counted. */
+static void add_models(kvc_text *out, const kvc_report_model *model, size_t subject)
+{
+    size_t count = 0;
+    size_t bad = 0;
+    size_t shown = 0;
+    int cut = 0;
+    size_t *rows = kvc_models_sorted(model, subject, &count);
+    if (rows == NULL) {
+        out->failed = 1;
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        bad += model->rows[rows[i]].causes > 0;
+    }
+    cut = bad > 0 && !add_heads(out, model, subject, ", whole models");
+    for (size_t i = 0; i < count && !cut; i++) {
+        if (model->rows[rows[i]].causes > 0) {
+            cut = shown == ROWS_MAX || !add_row(out, model, rows[i], kvc_models_name(&model->rows[rows[i]]));
+            shown += !cut;
+        }
+    }
+    kvc_text_add(out, shown > 0 ? "\n" : "");
+    if (count > 0) {
+        kvc_words_add_plural(out, count, "whole model of ", "whole models of ");
+        kvc_markdown_add_short(out, model->subjects[subject].name);
+        kvc_text_add_format(out, ", %zu of them with findings%s. All of them, and what changed from version to version, are in the page "
+                                 "beside this text.\n\n",
+                            bad, cut ? ", not all of which are shown" : "");
+    }
+    free(rows);
+}
+
+/* Each fault of a layer with how many models it reaches. */
+static void add_faults(kvc_text *out, const kvc_report_model *model)
+{
+    kvc_text part = {0};
+    for (size_t at = 0; at < model->link_count; at = kvc_models_links_end(model, at)) {
+        size_t end = kvc_models_links_end(model, at);
+        size_t row = KVC_NONE;
+        size_t names = 0;
+        kvc_text_add(&part, at == 0 ? "| fault of a layer | reaches |\n|---|---|\n| " : "| ");
+        kvc_text_add_markdown_code(&part, model->links[at].variant);
+        kvc_text_add(&part, " ");
+        kvc_text_add_markdown_code(&part, model->links[at].id);
+        kvc_text_add(&part, " | ");
+        for (size_t i = at; i < end; i++) {
+            if (model->causes[model->links[i].model].row != row) {
+                row = model->causes[model->links[i].model].row;
+                kvc_text_add(&part, names++ > 0 ? ", " : "");
+                kvc_markdown_add_short(&part, kvc_models_name(&model->rows[row]));
+            }
+        }
+        kvc_text_add(&part, " |\n");
+    }
+    kvc_text_add(&part, model->link_count > 0 ? "\n" : "");
+    if (!add_part(out, &part, LEFT_BY_MATRIX)) {
+        kvc_text_add(out, "Which faults of layers reach which models is in the page beside this text.\n\n");
     }
 }
 
@@ -245,7 +321,9 @@ int kvc_report_markdown(const kvc_report_model *model, kvc_text *out)
     add_runtimes(out, model);
     for (size_t subject = 0; subject < model->subject_count; subject++) {
         add_matrix(out, model, subject);
+        add_models(out, model, subject);
     }
+    add_faults(out, model);
     kvc_text_add(out, "✗ findings, ✓ conforms, ○ not covered, ⊘ not run, ∅ absent. ");
     kvc_words_add_plural(out, model->sequences, "sequence", "sequences");
     kvc_text_add(out, " with ");

@@ -3,6 +3,7 @@
 #include "reports/lanes.h"
 #include "reports/law_text.h"
 #include "reports/markdown_internal.h"
+#include "reports/models.h"
 #include "reports/words.h"
 
 enum { TEXT_COLUMNS = 400 };
@@ -126,6 +127,31 @@ static void add_lane(kvc_text *out, const cJSON *finding)
     kvc_lanes_free(&lanes);
 }
 
+/* What is told of a finding of a whole model, and which models one of a layer reaches. */
+static void add_model(kvc_text *out, const kvc_report_model *model, size_t cause, const cJSON *finding)
+{
+    const cJSON *links = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(finding, "model"), "links");
+    const cJSON *link = NULL;
+    kvc_text plain = {0};
+    kvc_models_add_words(&plain, finding);
+    cJSON_ArrayForEach (link, links) {
+        kvc_text_add_format(&plain, "%s%s %s", link == links->child ? " It follows from " : ", ", kvc_json_string(link, "variant"),
+                            kvc_json_string(link, "id"));
+    }
+    kvc_text_add(&plain, links != NULL && links->child != NULL ? "." : "");
+    for (size_t at = 0; at < model->link_count; at++) {
+        if (model->links[at].layer == cause) {
+            kvc_text_add(&plain, plain.length == 0 ? "Reaches " : ", ");
+            kvc_text_add(&plain, kvc_models_name(&model->rows[model->causes[model->links[at].model].row]));
+        }
+    }
+    if (plain.length > 0) {
+        kvc_text_add(out, "\n- ");
+        kvc_markdown_add_text(out, &plain);
+    }
+    kvc_text_free(&plain);
+}
+
 void kvc_markdown_add_finding(kvc_text *out, const kvc_report_model *model, size_t cause)
 {
     const cJSON *json = model->findings[model->causes[cause].shown].json;
@@ -161,6 +187,7 @@ void kvc_markdown_add_finding(kvc_text *out, const kvc_report_model *model, size
     kvc_text_add_format(out, "** (%s): %s\n- **%s**: ", kvc_severity_meaning(kvc_json_string(json, "severity")),
                         kvc_report_law_text(kvc_json_string(json, "law")), kvc_json_string(json, "basis"));
     kvc_markdown_add_short(out, kvc_json_string(json, "source"));
+    add_model(out, model, cause, json);
     kvc_text_add(out, "\n- ");
     if (kvc_json_true(json, "flaky")) {
         kvc_text_add(out, "Flaky: the case did not fail every time");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "reference/law.h"
+#include "reports/models.h"
 
 const char *kvc_json_string(const cJSON *object, const char *name)
 {
@@ -141,6 +142,8 @@ static void add_run(kvc_report_model *out, const cJSON *json, size_t *table, siz
     run->version = find_version(out, subject, kvc_json_string(json, "version"));
     run->row = find_row(out, table, table_size, subject, json);
     run->cell = find_cell(out, run->row, run->version);
+    out->subjects[out->rows[run->row].subject_index].models += kvc_models_is_run(json) && !out->rows[run->row].is_model;
+    out->rows[run->row].is_model |= kvc_models_is_run(json);
     out->versions[run->version].whole_not_run |= out->rows[run->row].is_whole && run->status == KVC_STATUS_NOT_RUN;
     kvc_report_cell *cell = &out->cells[run->cell];
     if (cell->first_run == KVC_NONE) {
@@ -311,7 +314,7 @@ int kvc_report_model_make(const cJSON *json, kvc_report_model *out)
         add_run(out, run, table, table_size);
     }
     free(table);
-    if (join_causes(out) != 0 || count_same_ids(out) != 0) {
+    if (join_causes(out) != 0 || count_same_ids(out) != 0 || kvc_models_link(out) != 0) {
         return -1;
     }
     count_cells(out);
@@ -328,6 +331,7 @@ void kvc_report_model_free(kvc_report_model *model)
     free(model->cells);
     free(model->findings);
     free(model->causes);
+    free(model->links);
     *model = (kvc_report_model){0};
 }
 

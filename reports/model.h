@@ -50,13 +50,14 @@ typedef struct kvc_report_version {
 typedef struct kvc_report_subject {
     const char *name;
     size_t versions;
-    size_t rows, whole_rows;
+    size_t rows, whole_rows, models; /* rows, and those of them that are targets as a whole, or whole models */
 } kvc_report_subject;
 
 /* One variant of one subject. */
 typedef struct kvc_report_row {
     const char *subject, *variant; /* `variant` may be "": what could not be run has no name */
     const char *target;
+    int is_model; /* 1: a whole model (reports/models.h) */
     int is_whole; /* 1: no class but a target that could not be run: its variant is a pattern, or "" */
     size_t subject_index;
     size_t first_cell, last_cell; /* its cells */
@@ -90,6 +91,14 @@ typedef struct kvc_report_cause {
     uint64_t failures; /* of all runs */
 } kvc_report_cause;
 
+/* A finding of a whole model follows from a fault of a layer. Sorted by subject, variant and id of that fault. */
+typedef struct kvc_report_link {
+    const char *variant, *law, *id; /* of the layer's fault */
+    size_t subject;                 /* index into `subjects` */
+    size_t model;                   /* the model's finding: index into `causes` */
+    size_t layer;                   /* the same of the layer's, or KVC_NONE: it is not in these results */
+} kvc_report_link;
+
 /* Points into the result, which must outlive it. */
 typedef struct kvc_report_model {
     const cJSON *json;
@@ -109,6 +118,8 @@ typedef struct kvc_report_model {
     size_t finding_count;
     kvc_report_cause *causes;
     size_t cause_count;
+    kvc_report_link *links;
+    size_t link_count;
     size_t status_count[KVC_STATUSES]; /* of cells */
     size_t rows_run, rows_bad;         /* rows that were run in some version, and those with findings */
     size_t versions_run;               /* versions in which something was run */

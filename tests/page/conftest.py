@@ -75,6 +75,12 @@ def sample(report: Report) -> Path:
 
 
 @pytest.fixture(scope="session")
+def models(report: Report) -> Path:
+    """The report of two versions of whole models, with the layers that some of their faults come from."""
+    return report(read_sample("result-models.json"))
+
+
+@pytest.fixture(scope="session")
 def hostile(report: Report) -> Path:
     """The report of what nobody would send who means well."""
     return report(hostile_result(), read_sample("result-hostile.json"))

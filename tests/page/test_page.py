@@ -70,18 +70,19 @@ def violations(page: Any) -> list[str]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_is_accessible(open_page: Open, sample: Path, scheme: str, width: int) -> None:
-    page = open_page(sample, width, color_scheme=scheme)
-    page.evaluate(OPEN_ALL)  # what is folded up is not judged
-    assert violations(page) == []
+def test_is_accessible(open_page: Open, sample: Path, models: Path, scheme: str, width: int) -> None:
+    for folder in (sample, models):
+        page = open_page(folder, width, color_scheme=scheme)
+        page.evaluate(OPEN_ALL)  # what is folded up is not judged
+        assert violations(page) == []
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_fits_the_screen(open_page: Open, sample: Path, hostile: Path, width: int) -> None:
-    for folder in (sample, hostile):
+def test_fits_the_screen(open_page: Open, sample: Path, models: Path, hostile: Path, width: int) -> None:
+    for folder in (sample, models, hostile):
         page = open_page(folder, width)
         assert not page.evaluate(SIDEWAYS)
-        if folder == sample:
+        if folder != hostile:
             page.evaluate(OPEN_ALL)
             assert not page.evaluate(SIDEWAYS)
 
@@ -129,13 +130,91 @@ def test_matrix_leads_to_the_findings(open_page: Open, sample: Path) -> None:
     assert target.bounding_box()["y"] < 900
 
 
-def test_links_lead_somewhere(open_page: Open, sample: Path, hostile: Path) -> None:
-    for folder in (sample, hostile):
+def test_links_lead_somewhere(open_page: Open, sample: Path, models: Path, hostile: Path) -> None:
+    for folder in (sample, models, hostile):
         assert open_page(folder).evaluate(DEAD_LINKS) == []
-    twice = open_page(sample).evaluate(
-        "[...document.querySelectorAll('[id]')].map(part => part.id).filter((id, at, all) => all.indexOf(id) !== at)"
-    )
-    assert twice == []
+    for folder in (sample, models):
+        twice = open_page(folder).evaluate(
+            "[...document.querySelectorAll('[id]')].map(part => part.id)"
+            ".filter((id, at, all) => all.indexOf(id) !== at)"
+        )
+        assert twice == []
+
+
+def rows(page: Any) -> list[str]:
+    """The names in the table of whole models, as far as they are to be seen."""
+    names = page.locator(".models tbody tr:visible th").all_inner_texts()
+    return [name.split("\n")[0] for name in names]
+
+
+def test_models_stand_apart_from_classes(open_page: Open, models: Path) -> None:
+    page = open_page(models)
+    classes = page.locator("section[aria-labelledby=matrix] tbody th").all_inner_texts()
+    assert classes == ["RightLayer", "StaleLayer"]
+    assert rows(page) == ["alpha", "beta", "delta", "gamma", "iota", "kappa", "omega"]
+    alpha = page.locator(".models tbody tr").first
+    assert alpha.locator(".says").inner_text() == "StaleLayer, RightLayer"
+    assert [cell.split() for cell in alpha.locator("td").all_inner_texts()] == [
+        ["✓", "0", "conforms"],
+        ["✗", "1", "finding"],
+    ]
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_a_part_of_the_models_is_chosen(open_page: Open, models: Path, script: bool) -> None:
+    page = open_page(models, java_script_enabled=script)
+    choices = {
+        "all 7": 7,
+        "with findings 4": ["alpha", "beta", "delta", "iota"],
+        "changed 4": ["alpha", "beta", "iota", "kappa"],
+        "right in all 1": ["gamma"],
+        "not run somewhere 2": ["kappa", "omega"],
+    }
+    labels = page.locator(".pick label")
+    assert [label.strip() for label in labels.all_inner_texts()] == list(choices)
+    for number, expected in enumerate(choices.values()):
+        labels.nth(number).click()
+        assert rows(page) == expected if isinstance(expected, list) else len(rows(page)) == expected
+
+
+def test_models_are_chosen_by_keyboard(open_page: Open, models: Path) -> None:
+    page = open_page(models)
+    page.locator(".pick input").first.focus()
+    page.keyboard.press("ArrowRight")
+    assert rows(page) == ["alpha", "beta", "delta", "iota"]
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+
+
+def test_what_changed_from_version_to_version(open_page: Open, models: Path) -> None:
+    page = open_page(models)
+    assert page.locator("#models ~ h3").first.inner_text() == "2 against 1"
+    assert page.locator("#models ~ ul li").all_inner_texts() == [
+        "✗ 1 model has a finding that it had not: alpha",
+        "✓ 1 model has lost a finding: beta",
+        "+ 1 model is new: iota",
+        "+ 1 model can be run for the first time: kappa",
+    ]
+
+
+def test_faults_of_layers_and_of_models_lead_to_each_other(open_page: Open, models: Path) -> None:
+    page = open_page(models)
+    faults = page.locator("table", has_text="Models whose case shows the fault").locator("tbody tr")
+    assert [row.split("\t") for row in faults.all_inner_texts()] == [
+        ["ElsewhereLayer RESET-00000001", "RESET", "1: delta"],
+        ["StaleLayer LENGTH-f1f4066b", "LENGTH", "3: alpha, beta, iota"],
+    ]
+    faults.nth(1).locator("a", has_text="LENGTH").click()
+    layer = page.locator("details.card").first
+    assert layer.locator("dt:text-is('Reaches') + dd").inner_text() == "alpha, beta, iota"
+    layer.locator("dt:text-is('Reaches') + dd a").first.click()
+    assert page.locator(page.evaluate("location.hash")).inner_text().startswith("model/alpha")
+    card = page.locator("details.card").nth(1)
+    if card.get_attribute("open") is None:
+        card.locator("summary").first.click()
+    assert card.locator("dt:text-is('Follows from') + dd").inner_text() == "StaleLayer LENGTH-f1f4066b"
+    assert "is_croppable had said that it could be cropped" in card.locator("dt:text-is('Model') + dd").inner_text()
+    card.locator("dt:text-is('Follows from') + dd a").click()
+    assert page.evaluate("location.hash") == "#finding-LENGTH-f1f4066b"
 
 
 @pytest.mark.parametrize("name", ["runtimes", "transformers"])
