@@ -518,9 +518,9 @@ static void add_coverage(kvc_coverage *sum, const kvc_coverage *from, int op, in
         return;
     sum->counted[op][part] = 1;
     for (int code = part * KVC_SITUATIONS_ALONE; code < (part + 1) * KVC_SITUATIONS_ALONE; code++) {
-        sum->planned[op][code] += from->planned[op][code];
-        sum->judged[op][code] += from->judged[op][code];
-        sum->refused[op][code] += from->refused[op][code];
+        sum->of[op][code].planned += from->of[op][code].planned;
+        sum->of[op][code].judged += from->of[op][code].judged;
+        sum->of[op][code].refused += from->of[op][code].refused;
     }
 }
 
@@ -530,9 +530,7 @@ static void clear_coverage(kvc_coverage *coverage, int op, int part)
 
     if (!coverage->counted[op][part])
         return;
-    memset(&coverage->planned[op][first], 0, KVC_SITUATIONS_ALONE * sizeof coverage->planned[0][0]);
-    memset(&coverage->judged[op][first], 0, KVC_SITUATIONS_ALONE * sizeof coverage->judged[0][0]);
-    memset(&coverage->refused[op][first], 0, KVC_SITUATIONS_ALONE * sizeof coverage->refused[0][0]);
+    memset(&coverage->of[op][first], 0, KVC_SITUATIONS_ALONE * sizeof coverage->of[0][0]);
     coverage->counted[op][part] = 0;
 }
 

@@ -5,32 +5,6 @@
 #include "harness/sequences_alphabet.h"
 #include "reference/view.h"
 
-enum { TOKENS_IN_SEQUENCE_MAX = 400 };
-
-int kvc_draw_take(kvc_model *model, kvc_profile profile, const kvc_op *op, const kvc_exclusions *exclusions, int careful,
-                  kvc_sequence *out, kvc_expectation *expectation, int *situation)
-{
-    int code;
-
-    if (out->count == KVC_OPS_MAX || model->next + kvc_op_tokens(op) > TOKENS_IN_SEQUENCE_MAX)
-        return 0;
-    kvc_model_expect(model, op, expectation);
-    if (expectation->unspecified)
-        return 0;
-    code = kvc_situation_code(&expectation->situation);
-    if (exclusions != NULL && exclusions->changes != 0 &&
-        (exclusions->always[op->kind][code] || (careful && exclusions->often[op->kind][code])))
-        return 0;
-    /* What the layers of a whole model refuse is said nowhere: assisted decoding asks them. */
-    if (profile == KVC_ASSISTED && expectation->verdict != KVC_DO && !(expectation->verdict == KVC_EITHER && model->plan->predicts))
-        return 0;
-    if (!kvc_model_commit(model, op, expectation, expectation->verdict == KVC_MUST_REFUSE))
-        return -1;
-    *situation = code;
-    out->op[out->count++] = *op;
-    return 1;
-}
-
 int32_t kvc_draw_append(const kvc_model *model, kvc_profile profile, const kvc_edges *edges, kvc_random *random)
 {
     int boundary = kvc_plan_boundary(model->plan);
@@ -38,7 +12,7 @@ int32_t kvc_draw_append(const kvc_model *model, kvc_profile profile, const kvc_e
     if (profile != KVC_ASSISTED &&
         model->plan->rules.rule[KVC_CONTRACT_APPEND_NONE]->value == KVC_NONE_NOTHING && kvc_random_one_in(random, 12))
         return 0;
-    switch ((kvc_append_edge)kvc_weights_draw(edges->append, boundary > 0 ? KVC_APPEND_EDGES : KVC_APPEND_FEW + 1, random)) {
+    switch ((kvc_append_edge)kvc_weights_draw(edges->append, boundary > 0 ? edges->append_all : edges->append_few, random)) {
     case KVC_APPEND_ONE:
         return 1;
     case KVC_APPEND_TWO:
@@ -62,7 +36,7 @@ static int32_t random_crop(const kvc_model *model, const kvc_edges *edges, kvc_r
     int32_t held = model->length - kvc_model_floor(model);
     int boundary = kvc_plan_boundary(model->plan);
 
-    switch ((kvc_crop_edge)kvc_weights_draw(edges->crop, KVC_CROP_EDGES, random)) {
+    switch ((kvc_crop_edge)kvc_weights_draw(edges->crop, edges->crop_all, random)) {
     case KVC_CROP_ZERO:
         return 0;
     case KVC_CROP_ONE:

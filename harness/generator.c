@@ -46,8 +46,10 @@ struct kvc_generator {
     const stage *plan_stage; /* whose own sequences these are, NULL: they are random */
     uint64_t plan_number;    /* of the first one in its stage */
     kvc_alphabet block_alphabet;
+    int last_kind; /* none behind it is drawn with this plan */
     kvc_model model;
     kvc_guided guided;
+    kvc_expectation expectation; /* of the op that was taken last, or could not be */
     kvc_taken_function taken; /* NULL: nobody wants to know */
     void *context;
 };
@@ -311,6 +313,18 @@ static int is_guided(const kvc_generator *generator, uint64_t block)
     return block >= generator->opening && kvc_guided_takes(&generator->guided, block);
 }
 
+/* See draw_kinds. */
+static int find_last_kind(const kvc_plan *plan)
+{
+    int last = KVC_PICKLE;
+
+    for (int kind = last; kind < KVC_OP_KINDS; kind++) {
+        if (kvc_plan_has_op(plan, (kvc_op_kind)kind))
+            last = kind;
+    }
+    return last;
+}
+
 const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc_error *error)
 {
     uint64_t block;
@@ -345,6 +359,7 @@ const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc
     if (!make_plan(generator, &params, error))
         return NULL;
     kvc_alphabet_make(&generator->plan, &generator->block_alphabet);
+    generator->last_kind = find_last_kind(&generator->plan);
     generator->plan_block = block;
     generator->plan_end = kvc_generator_block_end(generator, index);
     generator->plan_stage = found;
@@ -356,14 +371,14 @@ const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc
 static int take(kvc_generator *generator, const kvc_op *op, const kvc_exclusions *exclusions, int careful,
                 kvc_sequence *out, kvc_coverage *coverage)
 {
-    kvc_expectation expectation;
-    int situation;
-    int taken = kvc_draw_take(&generator->model, generator->draws.like, op, exclusions, careful, out, &expectation, &situation);
+    int situation = 0;
+    int taken = kvc_draw_take(&generator->model, generator->draws.like, op, exclusions, careful, out, &generator->expectation,
+                              &situation);
 
     if (taken > 0 && coverage != NULL)
         kvc_coverage_planned(coverage, op->kind, situation);
     if (taken > 0 && generator->taken != NULL)
-        generator->taken(generator->context, out, &expectation, situation);
+        generator->taken(generator->context, out, &generator->expectation, situation);
     return taken;
 }
 
@@ -408,6 +423,24 @@ static int any_kind(unsigned kinds, kvc_random *random)
     return kind;
 }
 
+/* Swarm: a random subset of the ops, as bits. Without a branch for what was drawn: no processor guesses those. */
+static inline unsigned draw_kinds(const kvc_generator *generator, int is_opening, kvc_random *random)
+{
+    const kvc_draws *draws = &generator->draws;
+    unsigned kinds = 0;
+
+    for (int kind = 1; kind <= generator->last_kind; kind++) {
+        /* For ops that came later nothing is drawn where they are missing: the sequences of the others stay what they were. */
+        if (kind > KVC_PICKLE && !kvc_plan_has_op(&generator->plan, (kvc_op_kind)kind))
+            continue;
+        kinds |= (unsigned)!kvc_chance_draw(draws->off[kind], random) << kind;
+    }
+    /* The opening has all that the profile gives a weight. */
+    for (int kind = 1; is_opening && kind < KVC_OP_KINDS; kind++)
+        kinds = (kinds & ~(1u << kind)) | (unsigned)(draws->weight[kind] > 0) << kind;
+    return kinds & generator->plan.ops;
+}
+
 static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclusions *exclusions, kvc_sequence *out,
                        kvc_coverage *coverage)
 {
@@ -424,16 +457,7 @@ static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclu
         length = kvc_random_between(&random, OPENING_OPS_MIN, OPENING_OPS_MAX);
     else if (draws->long_in > 0 && kvc_random_one_in(&random, (uint32_t)draws->long_in))
         length += (int)kvc_random_below(&random, (uint32_t)(draws->long_most + 1 - length));
-    /* Swarm: a random subset of the ops. */
-    for (int kind = 1; kind < KVC_OP_KINDS; kind++) {
-        int off;
-        /* For ops that came later nothing is drawn where they are missing: the sequences of the others stay what they were. */
-        if (kind > KVC_PICKLE && !kvc_plan_has_op(&generator->plan, (kvc_op_kind)kind))
-            continue;
-        off = kvc_chance_draw(draws->off[kind], &random);
-        if (kvc_plan_has_op(&generator->plan, (kvc_op_kind)kind) && (is_opening ? draws->weight[kind] > 0 : !off))
-            kinds |= 1u << kind;
-    }
+    kinds |= draw_kinds(generator, is_opening, &random);
     /* A state that only the subject can compute is compared with that of a fresh cache, which has no rows that changed places. */
     if (is_opening && generator->plan.has_opaque && index % 2 == 0)
         kinds &= ~(1u << KVC_REORDER | 1u << KVC_SELECT | 1u << KVC_REPEAT);
@@ -443,8 +467,8 @@ static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclu
     /* Without a prefetch an offload is the end of appending. */
     if ((kinds & 1u << KVC_OFFLOAD) != 0)
         kinds |= 1u << KVC_PREFETCH & draws->ops;
-    for (int kind = 0; kind < KVC_OP_KINDS; kind++)
-        sum += (kinds & 1u << kind) != 0 ? generator->draws.weight[kind] : 0u;
+    for (unsigned left = kinds, kind = 0; left != 0; left >>= 1, kind++)
+        sum += (left & 1u) * draws->weight[kind];
     for (int at = 0; at < length; at++) {
         for (int attempt = 0; attempt < TRIES; attempt++) {
             kvc_op op;

@@ -27,11 +27,16 @@ typedef struct kvc_exclusions {
     uint8_t often[KVC_OP_KINDS][KVC_SITUATIONS];  /* left out of three sequences in four */
 } kvc_exclusions;
 
+/* How often an op was made in a situation. */
+typedef struct kvc_counts {
+    uint64_t planned;
+    uint64_t judged;
+    uint64_t refused; /* of those judged */
+} kvc_counts;
+
 /* Counts by op and situation. */
 typedef struct kvc_coverage {
-    uint64_t planned[KVC_OP_KINDS][KVC_SITUATIONS];
-    uint64_t judged[KVC_OP_KINDS][KVC_SITUATIONS];
-    uint64_t refused[KVC_OP_KINDS][KVC_SITUATIONS]; /* of those judged */
+    kvc_counts of[KVC_OP_KINDS][KVC_SITUATIONS];
     /* Whether any of KVC_SITUATIONS_ALONE situations in a row was counted: most never are, and the tables are large. */
     uint8_t counted[KVC_OP_KINDS][KVC_SITUATIONS / KVC_SITUATIONS_ALONE];
 } kvc_coverage;
@@ -39,14 +44,14 @@ typedef struct kvc_coverage {
 static inline void kvc_coverage_planned(kvc_coverage *coverage, int op, int code)
 {
     coverage->counted[op][code / KVC_SITUATIONS_ALONE] = 1;
-    coverage->planned[op][code]++;
+    coverage->of[op][code].planned++;
 }
 
 static inline void kvc_coverage_judged(kvc_coverage *coverage, int op, int code, int refused)
 {
     coverage->counted[op][code / KVC_SITUATIONS_ALONE] = 1;
-    coverage->judged[op][code]++;
-    coverage->refused[op][code] += refused != 0;
+    coverage->of[op][code].judged++;
+    coverage->of[op][code].refused += refused != 0;
 }
 
 typedef struct kvc_generator kvc_generator;

@@ -375,7 +375,7 @@ static void note_reached(kvc_corpus *corpus, const kvc_coverage *coverage)
             if (code % KVC_SITUATIONS_ALONE == 0 && !coverage->counted[op][code / KVC_SITUATIONS_ALONE])
                 code += KVC_SITUATIONS_ALONE - 1;
             else
-                corpus->reached[op][code] |= coverage->judged[op][code] > 0;
+                corpus->reached[op][code] |= coverage->of[op][code].judged > 0;
         }
     }
 }

@@ -24,9 +24,9 @@ static void add_coverage(cJSON *portion, const kvc_coverage *coverage)
 
     for (int op = 0; op < KVC_OP_KINDS; op++) {
         for (int code = 0; code < KVC_SITUATIONS; code++) {
-            const double row[KVC_COVERAGE_ROW] = {op, code, (double)coverage->planned[op][code],
-                                                  (double)coverage->judged[op][code], (double)coverage->refused[op][code]};
-            if (coverage->judged[op][code] > 0 || coverage->planned[op][code] > 0)
+            const double row[KVC_COVERAGE_ROW] = {op, code, (double)coverage->of[op][code].planned,
+                                                  (double)coverage->of[op][code].judged, (double)coverage->of[op][code].refused};
+            if (coverage->of[op][code].judged > 0 || coverage->of[op][code].planned > 0)
                 cJSON_AddItemToArray(list, cJSON_CreateDoubleArray(row, KVC_COVERAGE_ROW));
         }
     }

@@ -179,9 +179,9 @@ static int add_row(joining *self, const cJSON *row)
     }
     if (count < KVC_COVERAGE_ROW || item != NULL || number[0] >= KVC_OP_KINDS || number[1] >= KVC_SITUATIONS)
         return fail(self, "coverage", "rows of five numbers");
-    self->coverage->planned[(int)number[0]][(int)number[1]] += (uint64_t)number[2];
-    self->coverage->judged[(int)number[0]][(int)number[1]] += (uint64_t)number[3];
-    self->coverage->refused[(int)number[0]][(int)number[1]] += (uint64_t)number[4];
+    self->coverage->of[(int)number[0]][(int)number[1]].planned += (uint64_t)number[2];
+    self->coverage->of[(int)number[0]][(int)number[1]].judged += (uint64_t)number[3];
+    self->coverage->of[(int)number[0]][(int)number[1]].refused += (uint64_t)number[4];
     return 1;
 }
 
@@ -255,14 +255,14 @@ static void add_coverage(const joining *self, cJSON *entry)
     }
     for (int op = 0; self->coverage != NULL && op < KVC_OP_KINDS; op++) {
         for (int code = 0; code < KVC_SITUATIONS; code++) {
-            uint64_t judged = self->coverage->judged[op][code];
+            uint64_t judged = self->coverage->of[op][code].judged;
             cJSON *row;
-            if (judged == 0 && self->coverage->planned[op][code] == 0)
+            if (judged == 0 && self->coverage->of[op][code].planned == 0)
                 continue;
             row = row_of(op, code);
             if (judged > 0) {
                 cJSON_AddNumberToObject(row, "count", (double)judged);
-                cJSON_AddNumberToObject(row, "refused", (double)self->coverage->refused[op][code]);
+                cJSON_AddNumberToObject(row, "refused", (double)self->coverage->of[op][code].refused);
                 cJSON_AddItemToArray(covered, row);
             } else {
                 cJSON_AddStringToObject(row, "because", most != NULL ? most->finding.id : "");

@@ -2,20 +2,21 @@
 
 #include <string.h>
 
-const kvc_edges kvc_edges_standard = {.append = {2, 1, 1, 1, 1, 1, 1}, .crop = {2, 2, 1, 1, 1, 1, 1, 1, 2}};
+const kvc_edges kvc_edges_standard = {.append = {2, 1, 1, 1, 1, 1, 1},
+                                      .crop = {2, 2, 1, 1, 1, 1, 1, 1, 2},
+                                      .append_few = 4,
+                                      .append_all = 8,
+                                      .crop_all = 12};
 
-int kvc_weights_draw(const uint8_t *weight, int count, kvc_random *random)
+void kvc_edges_add_up(kvc_edges *edges)
 {
-    uint32_t sum = 0;
-    uint32_t pick;
-    int at = 0;
-
-    for (int each = 0; each < count; each++)
-        sum += weight[each];
-    pick = kvc_random_below(random, sum);
-    while (at + 1 < count && pick >= weight[at])
-        pick -= weight[at++];
-    return at;
+    edges->append_few = edges->append_all = edges->crop_all = 0;
+    for (int at = 0; at < KVC_APPEND_EDGES; at++) {
+        edges->append_few = (uint16_t)(edges->append_few + (at <= KVC_APPEND_FEW ? edges->append[at] : 0));
+        edges->append_all = (uint16_t)(edges->append_all + edges->append[at]);
+    }
+    for (int at = 0; at < KVC_CROP_EDGES; at++)
+        edges->crop_all = (uint16_t)(edges->crop_all + edges->crop[at]);
 }
 
 /* Crop, which the project is about, is on more often than not; what stores the cache elsewhere shows soon, and is on seldom. */

@@ -45,11 +45,16 @@ typedef enum kvc_crop_edge {
 } kvc_crop_edge;
 enum { KVC_CROP_EDGES = 9 };
 
-/* Weights of what arguments may be. */
+/* Weights of what arguments may be, and their sums. */
 typedef struct kvc_edges {
     uint8_t append[KVC_APPEND_EDGES];
     uint8_t crop[KVC_CROP_EDGES];
+    uint16_t append_few; /* of those up to KVC_APPEND_FEW, which need no boundary */
+    uint16_t append_all;
+    uint16_t crop_all;
 } kvc_edges;
+/* Sets the sums. */
+void kvc_edges_add_up(kvc_edges *edges);
 extern const kvc_edges kvc_edges_standard; /* of the profiles that come with the program */
 
 /* `part` of `of`. */
@@ -85,8 +90,16 @@ static inline int kvc_chance_draw(kvc_chance chance, kvc_random *random)
 
     return 2 * part <= of ? kvc_random_below(random, of) < part : kvc_random_below(random, of) >= of - part;
 }
-/* Draws one of the first `count` weights; their sum is not 0. */
-int kvc_weights_draw(const uint8_t *weight, int count, kvc_random *random);
+/* Draws one of the first weights, of which `sum`, which is not 0, is the sum. */
+static inline int kvc_weights_draw(const uint8_t *weight, uint32_t sum, kvc_random *random)
+{
+    uint32_t pick = kvc_random_below(random, sum);
+    int at = 0;
+
+    while (pick >= weight[at])
+        pick -= weight[at++];
+    return at;
+}
 
 /* A profile that comes with the program. */
 void kvc_profile_of(kvc_profile profile, kvc_draws *draws);

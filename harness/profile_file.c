@@ -241,6 +241,7 @@ static int read_all(const reading *self, const cJSON *json)
         !read_of_kind(self, json) || !read_edges(self, json, "append", append_words, KVC_APPEND_EDGES, KVC_APPEND_FEW + 1, draws->edges.append) ||
         !read_params(self, json))
         return 0;
+    kvc_edges_add_up(&draws->edges);
     if (draws->name[0] == '\0')
         return refuse(self, "name", "", "a name");
     if (kvc_profile_named(draws->name, &standard) && !kvc_profile_is_standard(draws))

@@ -810,6 +810,7 @@ typedef struct stride {
     int left; /* the rest of the sequence is not performed */
     kvc_error *error;
     int bad;
+    kvc_failure failure;
 } stride;
 
 static void on_taken(void *context, const kvc_sequence *ops, const kvc_expectation *expectation, int code)
@@ -820,7 +821,6 @@ static void on_taken(void *context, const kvc_sequence *ops, const kvc_expectati
     int step = ops->count - 1;
     const kvc_op *op = &ops->op[step];
     const kvc_observation *shown;
-    kvc_failure failure;
     int result;
 
     if (self->left)
@@ -835,9 +835,9 @@ static void on_taken(void *context, const kvc_sequence *ops, const kvc_expectati
     if (runner->memory > 0 && has_swelled(runner)) {
         result = kvc_judge_part(runner->judge, ops->op, step) ? 1 : -1;
         if (result > 0)
-            kvc_judge_died(runner->judge, op, KVC_SWELLED, &failure);
+            kvc_judge_died(runner->judge, op, KVC_SWELLED, &self->failure);
     } else {
-        result = kvc_judge_followed(runner->judge, ops->op, step, expectation, shown, &failure);
+        result = kvc_judge_followed(runner->judge, ops->op, step, expectation, shown, &self->failure);
     }
     /* The subject may be where the generator's model is not. */
     if (kvc_judge_model(runner->judge) != kvc_generator_model(runner->generator))
@@ -850,7 +850,7 @@ static void on_taken(void *context, const kvc_sequence *ops, const kvc_expectati
     if (result < 0)
         runner->out_of_memory = 1;
     else if (result == 1)
-        kvc_tally_add(&shared->tally, &failure, &kvc_judge_model(runner->judge)->plan->params, ops, self->index,
+        kvc_tally_add(&shared->tally, &self->failure, &kvc_judge_model(runner->judge)->plan->params, ops, self->index,
                       self->index, 1);
 }
 

@@ -33,7 +33,7 @@ kvc_until *kvc_until_open(kvc_generator *generator, uint64_t times, kvc_error *e
         until->lacking = UINT64_MAX;
         for (int op = 0; op < KVC_OP_KINDS; op++) {
             for (int code = 0; code < KVC_SITUATIONS; code++)
-                until->reachable[op][code] = coverage->planned[op][code] > 0;
+                until->reachable[op][code] = coverage->of[op][code].planned > 0;
         }
     } else {
         free(until);
@@ -63,7 +63,7 @@ int kvc_until_is_over(kvc_until *until, const kvc_coverage *coverage, const kvc_
         for (int code = 0; code < KVC_SITUATIONS; code++) {
             if (!until->reachable[op][code])
                 continue;
-            until->judged[op][code] = until->before[op][code] + coverage->judged[op][code];
+            until->judged[op][code] = until->before[op][code] + coverage->of[op][code].judged;
             if (!exclusions->always[op][code])
                 lacking += lack(until, until->judged[op][code]);
         }
@@ -81,7 +81,7 @@ void kvc_until_add(kvc_until *until, const kvc_coverage *coverage, uint64_t sequ
     for (int op = 0; op < KVC_OP_KINDS; op++) {
         for (int code = 0; code < KVC_SITUATIONS; code++) {
             if (until->reachable[op][code])
-                until->judged[op][code] = until->before[op][code] += coverage->judged[op][code];
+                until->judged[op][code] = until->before[op][code] += coverage->of[op][code].judged;
         }
     }
     until->sequences_before += sequences;

@@ -144,13 +144,27 @@ static int is_right_without_gaps(kvc_expected *expected, const kvc_model *model,
            stripes_are_right(cells, extent, tensor->data, width);
 }
 
+int kvc_check_laid(kvc_expected_cells *laid, const kvc_extent *extent, int tokens_axis, const kvc_tensor *tensor)
+{
+    int64_t width = 1;
+
+    if (tokens_axis >= 0 && kvc_extent_is_plain(extent))
+        return kvc_check_plain(laid, extent, tokens_axis, tensor);
+    if (tokens_axis >= 0)
+        width = laid->tensor.shape[tokens_axis] = tensor->shape[tokens_axis];
+    if (!kvc_tensor_lies_as(tensor, &laid->tensor))
+        return 0;
+    if (width == 0)
+        return extent->first_max >= extent->end && extent->keep == 0;
+    return stripes_are_right(laid, extent, tensor->data, width);
+}
+
 /* Says yes to most tensors that are as they must be. What it says no to is looked at at length. */
 static inline int is_right_at_once(kvc_expected *expected, const kvc_model *model, int slot, const kvc_extent *extent,
                                    const kvc_tensor *tensor)
 {
     int tokens = model->plan->slot[slot].tokens_axis;
     kvc_expected_cells *cells;
-    int64_t width = 1;
 
     if (extent->kind >= KVC_CELL_NUMBER)
         return 0;
@@ -159,15 +173,7 @@ static inline int is_right_at_once(kvc_expected *expected, const kvc_model *mode
     cells = kvc_expected_find(expected, model, slot, extent->kind, extent->end);
     if (cells == NULL)
         return 0;
-    if (tokens >= 0 && kvc_extent_is_plain(extent))
-        return kvc_check_plain(cells, extent, tokens, tensor);
-    if (tokens >= 0)
-        width = cells->tensor.shape[tokens] = tensor->shape[tokens];
-    if (!kvc_tensor_lies_as(tensor, &cells->tensor))
-        return 0;
-    if (width == 0)
-        return extent->first_max >= extent->end && extent->keep == 0;
-    return stripes_are_right(cells, extent, tensor->data, width);
+    return kvc_check_laid(cells, extent, tokens, tensor);
 }
 
 kvc_deviation kvc_check_tensor(kvc_expected *expected, const kvc_model *model, int slot, const kvc_extent *extent,

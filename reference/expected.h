@@ -22,6 +22,7 @@ typedef struct kvc_expected_cells {
     int32_t laid; /* so many cells from the first on are as they must be */
     kvc_cell_kind kind;
     kvc_encoded *table; /* NULL: there are too many channels */
+    const kvc_striped *striped; /* what the table has of so many rows and heads; NULL: nothing */
     int salt;
     int channels;
     kvc_dtype dtype;
@@ -50,16 +51,19 @@ kvc_expected_cells *kvc_expected_lay(kvc_expected *expected, const kvc_model *mo
                                      int32_t end);
 /* The same for tokens of a log that only became longer. */
 kvc_expected_cells *kvc_expected_go_on(kvc_expected *expected, const kvc_model *model, int slot, int32_t end);
-/* kvc_expected_find for tokens. */
-static inline kvc_expected_cells *kvc_expected_tokens(kvc_expected *expected, const kvc_model *model, int slot, int32_t end)
+/* kvc_expected_find for tokens: asked for each tensor that is shown, so it is part of whoever asks. */
+static inline __attribute__((always_inline)) kvc_expected_cells *kvc_expected_tokens(kvc_expected *expected, const kvc_model *model, int slot, int32_t end)
 {
     kvc_expected_cells *kept = &expected->slot[slot];
 
     if (kept->rows != model->rows || kept->kind != KVC_CELL_TOKEN)
         return kvc_expected_lay(expected, model, slot, KVC_CELL_TOKEN, end);
-    if (model->runs == 1 && model->run->ordered && kept->table != NULL && end <= model->length) {
-        const uint8_t *stripes =
-            kvc_encoded_stripes(expected->encoder, kept->table, model->run->number, end, kept->rows, kept->heads);
+    if (model->runs == 1 && model->run->ordered && kept->striped != NULL && end <= model->length) {
+        int32_t number = model->run->number;
+        /* Most often all are worked out that are needed. */
+        const uint8_t *stripes = number + end <= kept->striped->filled
+                                     ? kept->striped->bytes + (size_t)number * kept->stripe
+                                     : kvc_encoded_stripes(expected->encoder, kept->table, number, end, kept->rows, kept->heads);
         if (stripes != NULL) {
             kept->want = stripes;
             return kept;

@@ -10,7 +10,7 @@
 typedef struct looked_at {
     int slot; /* -1 for none */
     const kvc_tensor *tensor;
-    kvc_extent extent;
+    kvc_extent extent; /* not of one that stores every token */
 } looked_at;
 
 void kvc_judge_prepare_glance(kvc_judge *judge, const kvc_plan *plan)
@@ -28,29 +28,17 @@ void kvc_judge_prepare_glance(kvc_judge *judge, const kvc_plan *plan)
         glanced->stored = place->kind->stored;
         glanced->tokens_axis = place->tokens_axis;
         glanced->layer = (int16_t)place->layer;
+        glanced->is_all = place->view->rule == KVC_RULE_ALL && place->tokens_axis >= 0;
         glanced->returns_all = place->view->returned == KVC_RETURNS_ALL;
         glanced->has_mask = place->view->law == KVC_KEYS && place->tokens_axis >= 0 && judge->reports[place->layer];
     }
 }
 
-/* What is neither tokens of the log alone nor shown with strides, or is wrong. */
+/* What is not shown with strides, or is wrong. */
 static __attribute__((noinline)) int is_right_after_all(kvc_judge *judge, int slot, const kvc_extent *extent,
                                                         const kvc_tensor *tensor)
 {
     return kvc_check_tensor(judge->expected, judge->model, slot, extent, tensor) == KVC_AS_EXPECTED;
-}
-
-/* Called in one place, where it is part of the walk. */
-static inline int is_right(kvc_judge *judge, int slot, const kvc_extent *extent, const kvc_tensor *tensor)
-{
-    int tokens = judge->glanced[slot].tokens_axis;
-
-    if (extent->kind == KVC_CELL_TOKEN && tokens >= 0 && kvc_tensor_is_strided(tensor) && kvc_extent_is_plain(extent)) {
-        kvc_expected_cells *cells = kvc_expected_tokens(judge->expected, judge->model, slot, extent->end);
-        if (cells != NULL && kvc_check_plain(cells, extent, tokens, tensor))
-            return 1;
-    }
-    return is_right_after_all(judge, slot, extent, tensor);
 }
 
 static inline void find_stored(const kvc_judge *judge, int slot, kvc_extent *extent)
@@ -59,40 +47,75 @@ static inline void find_stored(const kvc_judge *judge, int slot, kvc_extent *ext
     judge->glanced[slot].stored(judge->model, slot, extent);
 }
 
-/* What was announced of a mask fits the keys that are seen through it. */
-static inline int mask_is_right(const kvc_judge *judge, int slot, const kvc_extent *extent, const kvc_tensor *tensor,
-                                const kvc_observation *observation)
+/* Called in one place, where it is part of the walk. */
+static inline int is_right(kvc_judge *judge, int slot, const kvc_extent *extent, const kvc_tensor *tensor)
 {
-    const kvc_glanced *glanced = &judge->glanced[slot];
-    int layer = glanced->layer;
-    int64_t width;
-    int64_t offset;
+    if (extent->kind < KVC_CELL_NUMBER && kvc_tensor_is_strided(tensor)) {
+        kvc_expected_cells *cells = kvc_expected_find(judge->expected, judge->model, slot, extent->kind, extent->end);
+        if (cells != NULL && kvc_check_laid(cells, extent, judge->glanced[slot].tokens_axis, tensor))
+            return 1;
+    }
+    return is_right_after_all(judge, slot, extent, tensor);
+}
 
-    if (!glanced->has_mask || extent->kind != KVC_CELL_TOKEN || layer >= observation->layers ||
-        observation->mask_length[layer] == KVC_ABSENT)
+/* Of one that stores every token: nothing has to be asked of its view. */
+static inline int all_is_right(kvc_judge *judge, int slot, const kvc_tensor *tensor)
+{
+    int32_t length = judge->model->length;
+    int tokens = judge->glanced[slot].tokens_axis;
+
+    if (kvc_tensor_is_strided(tensor) && tensor->shape[tokens] == length) {
+        kvc_expected_cells *cells = kvc_expected_tokens(judge->expected, judge->model, slot, length);
+        if (cells != NULL) {
+            cells->tensor.shape[tokens] = length;
+            if (kvc_tensor_lies_as(tensor, &cells->tensor) &&
+                (length == 0 || memcmp(tensor->data, cells->want, (size_t)length * cells->stripe) == 0))
+                return 1;
+        }
+    }
+    return is_right_after_all(judge, slot, &(kvc_extent){.kind = KVC_CELL_TOKEN, .end = length, .width = -1}, tensor);
+}
+
+/* What was announced of a mask fits the keys that are seen through it, of which the first is token number `first` of the log. */
+static inline int mask_is_right(const kvc_judge *judge, int slot, int64_t width, int64_t first, const kvc_observation *observation)
+{
+    int layer = judge->glanced[slot].layer;
+
+    if (layer >= observation->layers || observation->mask_length[layer] == KVC_ABSENT)
         return 1;
-    width = tensor->shape[glanced->tokens_axis];
-    offset = (extent->width >= 0 ? extent->first_min : extent->end - width) + judge->ahead[layer];
-    return observation->mask_length[layer] == width && (observation->mask_offset[layer] == offset || width == 0);
+    return observation->mask_length[layer] == width &&
+           (observation->mask_offset[layer] == first + judge->ahead[layer] || width == 0);
+}
+
+/* One that shares the bytes of the stored one, and must hold the same, was checked with it. */
+static inline int is_stored(const looked_at *stored, int slot, const kvc_tensor *tensor)
+{
+    return stored->slot == slot && tensor->data != NULL && tensor->data == stored->tensor->data &&
+           kvc_tensor_lies_as(tensor, stored->tensor);
 }
 
 static inline int returned_is_right(kvc_judge *judge, const looked_at *stored, int slot, const kvc_tensor *tensor,
                                     const kvc_observation *observation)
 {
-    kvc_extent extent = {.kind = KVC_CELL_TOKEN, .end = judge->model->length, .width = -1};
+    const kvc_glanced *glanced = &judge->glanced[slot];
+    kvc_extent extent;
+    int64_t width;
 
     if (judge->model->slot[slot].unjudged)
         return 0;
-    if (!judge->glanced[slot].returns_all && !kvc_view_returned(judge->model, slot, &extent))
+    if (glanced->is_all && glanced->returns_all && is_stored(stored, slot, tensor))
+        return !glanced->has_mask || mask_is_right(judge, slot, judge->model->length, 0, observation);
+    if (!kvc_view_returned(judge->model, slot, &extent))
         return 1;
     if (extent.kind == KVC_CELL_SEEN)
         return 0;
-    /* One that shares the bytes of the stored one, and must hold the same, was checked with it. */
-    if ((stored->slot != slot || tensor->data == NULL || tensor->data != stored->tensor->data ||
-         memcmp(&extent, &stored->extent, sizeof extent) != 0 || !kvc_tensor_lies_as(tensor, stored->tensor)) &&
-        !is_right_after_all(judge, slot, &extent, tensor))
+    if ((glanced->is_all || !is_stored(stored, slot, tensor) || memcmp(&extent, &stored->extent, sizeof extent) != 0) &&
+        !is_right(judge, slot, &extent, tensor))
         return 0;
-    return mask_is_right(judge, slot, &extent, tensor, observation);
+    if (!glanced->has_mask || extent.kind != KVC_CELL_TOKEN)
+        return 1;
+    width = tensor->shape[glanced->tokens_axis];
+    return mask_is_right(judge, slot, width, extent.width >= 0 ? extent.first_min : extent.end - width, observation);
 }
 
 /*
@@ -228,6 +251,11 @@ int kvc_judge_glance(kvc_judge *judge, const kvc_op *op, const kvc_observation *
                 return 0;
             stored.slot = slot;
             stored.tensor = judge->seen[slot].tensor[KVC_IS_STORED] = tensor;
+            if (judge->glanced[slot].is_all) {
+                if (!all_is_right(judge, slot, tensor))
+                    return 0;
+                continue;
+            }
             find_stored(judge, slot, &stored.extent);
             if (!is_right(judge, slot, &stored.extent, tensor))
                 return 0;

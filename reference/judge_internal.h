@@ -61,6 +61,7 @@ typedef struct kvc_glanced {
     void (*stored)(const kvc_model *model, int slot, kvc_extent *extent);
     int32_t tokens_axis;
     int16_t layer;
+    uint8_t is_all;      /* it stores every token */
     uint8_t returns_all; /* appends return all that is stored */
     uint8_t has_mask;    /* masks are announced for its returned tensor */
 } kvc_glanced;

@@ -144,8 +144,10 @@ enum { KVC_ASKS = 6, KVC_SITUATIONS_ALONE = 4 * 4 * 3 * KVC_ASKS * 2, KVC_SITUAT
 static inline int kvc_situation_code(const kvc_situation *situation)
 {
     /* What only caches of several sequences, or of rows with lengths of their own, have comes behind all others: ids of findings depend on these numbers. */
-    return (((situation->held * 4 + situation->reached) * 3 + situation->recording) * KVC_ASKS + situation->ask % KVC_ASKS) * 2 +
-           situation->cropped + KVC_SITUATIONS_ALONE * ((situation->rows * 3 + situation->shared) * 2 + situation->ask / KVC_ASKS);
+    int is_more = situation->ask >= KVC_ASKS;
+
+    return (((situation->held * 4 + situation->reached) * 3 + situation->recording) * KVC_ASKS + situation->ask - is_more * KVC_ASKS) * 2 +
+           situation->cropped + KVC_SITUATIONS_ALONE * ((situation->rows * 3 + situation->shared) * 2 + is_more);
 }
 void kvc_situation_from_code(int code, kvc_situation *situation);
 

@@ -127,8 +127,8 @@ Test(explore, correct_caches) {
                      s->out.findings > 0 ? ops_of(&s->out.finding[0], ops, sizeof ops) : "");
         for (int kind = 0; kind < KVC_OP_KINDS; kind++) {
             for (int code = 0; code < KVC_SITUATIONS; code++) {
-                judged += s->out.coverage.judged[kind][code];
-                planned += s->out.coverage.planned[kind][code];
+                judged += s->out.coverage.of[kind][code].judged;
+                planned += s->out.coverage.of[kind][code].planned;
             }
         }
         cr_expect_eq(judged, s->out.ops, "%s: %llu judged", all_variants[at], (unsigned long long)judged);

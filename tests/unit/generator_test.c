@@ -624,8 +624,8 @@ Test(generator, exclusions_and_coverage) {
     cr_expect_gt(resets, (uint64_t)0, "left out of three sequences in four, not of all");
     for (int kind = 0; kind < KVC_OP_KINDS; kind++) {
         for (int code = 0; code < KVC_SITUATIONS; code++) {
-            planned += coverage->planned[kind][code];
-            cr_expect_eq(coverage->judged[kind][code], (uint64_t)0);
+            planned += coverage->of[kind][code].planned;
+            cr_expect_eq(coverage->of[kind][code].judged, (uint64_t)0);
         }
     }
     cr_expect_eq(planned, ops);
