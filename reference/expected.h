@@ -51,11 +51,10 @@ kvc_expected_cells *kvc_expected_lay(kvc_expected *expected, const kvc_model *mo
                                      int32_t end);
 /* The same for tokens of a log that only became longer. */
 kvc_expected_cells *kvc_expected_go_on(kvc_expected *expected, const kvc_model *model, int slot, int32_t end);
-/* kvc_expected_find for tokens: asked for each tensor that is shown, so it is part of whoever asks. */
-static inline __attribute__((always_inline)) kvc_expected_cells *kvc_expected_tokens(kvc_expected *expected, const kvc_model *model, int slot, int32_t end)
+/* kvc_expected_find for tokens, `kept` are the slot's: asked for each tensor that is shown, so it is part of whoever asks. */
+static inline __attribute__((always_inline)) kvc_expected_cells *kvc_expected_tokens(kvc_expected *expected, kvc_expected_cells *kept,
+                                                                                    const kvc_model *model, int slot, int32_t end)
 {
-    kvc_expected_cells *kept = &expected->slot[slot];
-
     if (kept->rows != model->rows || kept->kind != KVC_CELL_TOKEN)
         return kvc_expected_lay(expected, model, slot, KVC_CELL_TOKEN, end);
     if (model->runs == 1 && model->run->ordered && kept->striped != NULL && end <= model->length) {
@@ -85,7 +84,7 @@ static inline __attribute__((always_inline)) kvc_expected_cells *kvc_expected_to
 static inline kvc_expected_cells *kvc_expected_find(kvc_expected *expected, const kvc_model *model, int slot,
                                                     kvc_cell_kind kind, int32_t end)
 {
-    return kind == KVC_CELL_TOKEN ? kvc_expected_tokens(expected, model, slot, end)
+    return kind == KVC_CELL_TOKEN ? kvc_expected_tokens(expected, &expected->slot[slot], model, slot, end)
                                   : kvc_expected_lay(expected, model, slot, kind, end);
 }
 

@@ -6,13 +6,6 @@
 
 #include <string.h>
 
-/* What a tensor must hold that was looked at. */
-typedef struct looked_at {
-    int slot; /* -1 for none */
-    const kvc_tensor *tensor;
-    kvc_extent extent; /* not of one that stores every token */
-} looked_at;
-
 void kvc_judge_prepare_glance(kvc_judge *judge, const kvc_plan *plan)
 {
     judge->glances = !plan->own_rows && !plan->has_opaque && !kvc_plan_has_sequences(plan);
@@ -26,6 +19,7 @@ void kvc_judge_prepare_glance(kvc_judge *judge, const kvc_plan *plan)
         kvc_glanced *glanced = &judge->glanced[slot];
         judge->glances &= place->view->rule != KVC_RULE_BYTES;
         glanced->stored = place->kind->stored;
+        glanced->cells = &judge->expected->slot[slot];
         glanced->tokens_axis = place->tokens_axis;
         glanced->layer = (int16_t)place->layer;
         glanced->is_all = place->view->rule == KVC_RULE_ALL && place->tokens_axis >= 0;
@@ -47,25 +41,34 @@ static inline void find_stored(const kvc_judge *judge, int slot, kvc_extent *ext
     judge->glanced[slot].stored(judge->model, slot, extent);
 }
 
-/* Called in one place, where it is part of the walk. */
-static inline int is_right(kvc_judge *judge, int slot, const kvc_extent *extent, const kvc_tensor *tensor)
+static inline int is_right(kvc_judge *judge, const kvc_glanced *glanced, int slot, const kvc_extent *extent, const kvc_tensor *tensor)
 {
     if (extent->kind < KVC_CELL_NUMBER && kvc_tensor_is_strided(tensor)) {
-        kvc_expected_cells *cells = kvc_expected_find(judge->expected, judge->model, slot, extent->kind, extent->end);
-        if (cells != NULL && kvc_check_laid(cells, extent, judge->glanced[slot].tokens_axis, tensor))
+        kvc_expected_cells *cells = extent->kind == KVC_CELL_TOKEN
+                                        ? kvc_expected_tokens(judge->expected, glanced->cells, judge->model, slot, extent->end)
+                                        : kvc_expected_lay(judge->expected, judge->model, slot, extent->kind, extent->end);
+        if (cells != NULL && kvc_check_laid(cells, extent, glanced->tokens_axis, tensor))
             return 1;
     }
     return is_right_after_all(judge, slot, extent, tensor);
 }
 
-/* Of one that stores every token: nothing has to be asked of its view. */
-static inline int all_is_right(kvc_judge *judge, int slot, const kvc_tensor *tensor)
+static __attribute__((noinline)) int all_is_right_after_all(kvc_judge *judge, int slot, const kvc_tensor *tensor)
 {
-    int32_t length = judge->model->length;
-    int tokens = judge->glanced[slot].tokens_axis;
+    kvc_extent extent = {.kind = KVC_CELL_TOKEN, .end = judge->model->length, .width = -1};
+
+    return is_right_after_all(judge, slot, &extent, tensor);
+}
+
+/* Of one that stores every token: nothing has to be asked of its view. */
+static inline int all_is_right(kvc_judge *judge, const kvc_glanced *glanced, int slot, const kvc_tensor *tensor)
+{
+    const kvc_model *model = judge->model;
+    int32_t length = model->length;
+    int tokens = glanced->tokens_axis;
 
     if (kvc_tensor_is_strided(tensor) && tensor->shape[tokens] == length) {
-        kvc_expected_cells *cells = kvc_expected_tokens(judge->expected, judge->model, slot, length);
+        kvc_expected_cells *cells = kvc_expected_tokens(judge->expected, glanced->cells, model, slot, length);
         if (cells != NULL) {
             cells->tensor.shape[tokens] = length;
             if (kvc_tensor_lies_as(tensor, &cells->tensor) &&
@@ -73,13 +76,23 @@ static inline int all_is_right(kvc_judge *judge, int slot, const kvc_tensor *ten
                 return 1;
         }
     }
-    return is_right_after_all(judge, slot, &(kvc_extent){.kind = KVC_CELL_TOKEN, .end = length, .width = -1}, tensor);
+    return all_is_right_after_all(judge, slot, tensor);
+}
+
+/* Any other. */
+static __attribute__((noinline)) int stored_is_right(kvc_judge *judge, const kvc_glanced *glanced, int slot, const kvc_tensor *tensor)
+{
+    kvc_extent *extent = &judge->looked_at.extent;
+
+    *extent = (kvc_extent){.kind = KVC_CELL_TOKEN, .width = -1};
+    glanced->stored(judge->model, slot, extent);
+    return is_right(judge, glanced, slot, extent, tensor);
 }
 
 /* What was announced of a mask fits the keys that are seen through it, of which the first is token number `first` of the log. */
-static inline int mask_is_right(const kvc_judge *judge, int slot, int64_t width, int64_t first, const kvc_observation *observation)
+static inline int mask_is_right(const kvc_judge *judge, const kvc_glanced *glanced, int64_t width, int64_t first, const kvc_observation *observation)
 {
-    int layer = judge->glanced[slot].layer;
+    int layer = glanced->layer;
 
     if (layer >= observation->layers || observation->mask_length[layer] == KVC_ABSENT)
         return 1;
@@ -88,34 +101,31 @@ static inline int mask_is_right(const kvc_judge *judge, int slot, int64_t width,
 }
 
 /* One that shares the bytes of the stored one, and must hold the same, was checked with it. */
-static inline int is_stored(const looked_at *stored, int slot, const kvc_tensor *tensor)
+static inline int is_stored(const kvc_judge *judge, int slot, const kvc_tensor *tensor)
 {
+    const kvc_looked_at *stored = &judge->looked_at;
+
     return stored->slot == slot && tensor->data != NULL && tensor->data == stored->tensor->data &&
            kvc_tensor_lies_as(tensor, stored->tensor);
 }
 
-static inline int returned_is_right(kvc_judge *judge, const looked_at *stored, int slot, const kvc_tensor *tensor,
-                                    const kvc_observation *observation)
+static __attribute__((noinline)) int returned_is_right(kvc_judge *judge, const kvc_glanced *glanced, int slot, const kvc_tensor *tensor,
+                                                       const kvc_observation *observation)
 {
-    const kvc_glanced *glanced = &judge->glanced[slot];
-    kvc_extent extent;
+    kvc_extent *extent = &judge->returned;
     int64_t width;
 
-    if (judge->model->slot[slot].unjudged)
-        return 0;
-    if (glanced->is_all && glanced->returns_all && is_stored(stored, slot, tensor))
-        return !glanced->has_mask || mask_is_right(judge, slot, judge->model->length, 0, observation);
-    if (!kvc_view_returned(judge->model, slot, &extent))
+    if (!kvc_view_returned(judge->model, slot, extent))
         return 1;
-    if (extent.kind == KVC_CELL_SEEN)
+    if (extent->kind == KVC_CELL_SEEN)
         return 0;
-    if ((glanced->is_all || !is_stored(stored, slot, tensor) || memcmp(&extent, &stored->extent, sizeof extent) != 0) &&
-        !is_right(judge, slot, &extent, tensor))
+    if ((glanced->is_all || !is_stored(judge, slot, tensor) || memcmp(extent, &judge->looked_at.extent, sizeof *extent) != 0) &&
+        !is_right(judge, glanced, slot, extent, tensor))
         return 0;
-    if (!glanced->has_mask || extent.kind != KVC_CELL_TOKEN)
+    if (!glanced->has_mask || extent->kind != KVC_CELL_TOKEN)
         return 1;
     width = tensor->shape[glanced->tokens_axis];
-    return mask_is_right(judge, slot, width, extent.width >= 0 ? extent.first_min : extent.end - width, observation);
+    return mask_is_right(judge, glanced, width, extent->width >= 0 ? extent->first_min : extent->end - width, observation);
 }
 
 /*
@@ -190,7 +200,7 @@ static int sort_watched(kvc_judge *judge, const kvc_observation *observation, in
     return 1;
 }
 
-static int originals_are_right(kvc_judge *judge, const kvc_op *op)
+static __attribute__((noinline)) int originals_are_right(kvc_judge *judge, const kvc_op *op)
 {
     kvc_failure ignored = {0};
     int found = 0;
@@ -200,10 +210,12 @@ static int originals_are_right(kvc_judge *judge, const kvc_op *op)
 }
 
 /* Buffers that are documented as static have not moved. */
-static int addresses_are_right(kvc_judge *judge)
+static int addresses_are_right(kvc_judge *judge, const kvc_op *op)
 {
     const kvc_plan *plan = judge->model->plan;
 
+    if (kvc_op_moves_cache((kvc_op_kind)op->kind))
+        memset(judge->address, 0, (size_t)plan->slots * sizeof judge->address[0]);
     for (int slot = 0; slot < plan->slots; slot++) {
         const kvc_tensor *tensor = judge->seen[slot].tensor[KVC_IS_STORED];
         int axis = plan->slot[slot].tokens_axis;
@@ -229,57 +241,64 @@ static int forget_originals(kvc_judge *judge, const kvc_op *op)
     return 1;
 }
 
+/* Called in one place. Returns how many places were found to be as they must be, as far as they are known; -1: one is not. */
+static inline int walk(kvc_judge *judge, int appended, int originals, const kvc_observation *observation)
+{
+    const kvc_model *model = judge->model;
+    const kvc_shortcut *known = judge->shortcuts[appended];
+    const kvc_tensor *tensor = observation->tensor;
+    const kvc_shortcut *end = known + (observation->tensors < KVC_SHORTCUTS ? observation->tensors : KVC_SHORTCUTS);
+
+    judge->looked_at.slot = -1;
+    for (; known < end && known->name == tensor->name; known++, tensor++) {
+        int slot = known->slot;
+        if (known->kind <= KVC_IS_RETURNED && model->slot[slot].unjudged)
+            return -1;
+        if (known->kind == KVC_IS_STORED) {
+            const kvc_glanced *glanced = &judge->glanced[slot];
+            judge->looked_at.slot = slot;
+            judge->looked_at.tensor = judge->seen[slot].tensor[KVC_IS_STORED] = tensor;
+            if (!(glanced->is_all ? all_is_right(judge, glanced, slot, tensor) : stored_is_right(judge, glanced, slot, tensor)))
+                return -1;
+        } else if (known->kind == KVC_IS_RETURNED) {
+            const kvc_glanced *glanced = &judge->glanced[slot];
+            if (!appended)
+                continue;
+            if (glanced->is_all && glanced->returns_all && is_stored(judge, slot, tensor)) {
+                if (glanced->has_mask && !mask_is_right(judge, glanced, model->length, 0, observation))
+                    return -1;
+            } else if (!returned_is_right(judge, glanced, slot, tensor, observation)) {
+                return -1;
+            }
+        } else if (known->kind == KVC_IS_ORIGINAL && originals) {
+            judge->seen[slot].original = tensor;
+        } else if (known->kind == KVC_IS_ORIGINAL_LENGTH && originals) {
+            judge->original_length = tensor;
+        } else {
+            return -1;
+        }
+    }
+    return (int)(tensor - observation->tensor);
+}
+
 int kvc_judge_glance(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation)
 {
     const kvc_model *model = judge->model;
-    const kvc_plan *plan = model->plan;
     int appended = op->kind == KVC_APPEND;
     int originals = op->kind == KVC_COPY || judge->has_original;
-    int most = observation->tensors < KVC_SHORTCUTS ? observation->tensors : KVC_SHORTCUTS;
-    const kvc_shortcut *known = judge->shortcuts[appended];
-    looked_at stored = {.slot = -1};
-    int place = 0;
+    int place;
 
     if (!judge->glances || judge->other != 0 || (model->initialized && !model->used) || !numbers_are_right(judge, observation) ||
         (originals && !forget_originals(judge, op)))
         return 0;
-    for (; place < most && known[place].name == observation->tensor[place].name; place++) {
-        const kvc_tensor *tensor = &observation->tensor[place];
-        int slot = known[place].slot;
-        if (known[place].kind == KVC_IS_STORED) {
-            if (model->slot[slot].unjudged)
-                return 0;
-            stored.slot = slot;
-            stored.tensor = judge->seen[slot].tensor[KVC_IS_STORED] = tensor;
-            if (judge->glanced[slot].is_all) {
-                if (!all_is_right(judge, slot, tensor))
-                    return 0;
-                continue;
-            }
-            find_stored(judge, slot, &stored.extent);
-            if (!is_right(judge, slot, &stored.extent, tensor))
-                return 0;
-        } else if (known[place].kind == KVC_IS_RETURNED) {
-            if (appended && !returned_is_right(judge, &stored, slot, tensor, observation))
-                return 0;
-        } else if (known[place].kind == KVC_IS_ORIGINAL && originals) {
-            judge->seen[slot].original = tensor;
-        } else if (known[place].kind == KVC_IS_ORIGINAL_LENGTH && originals) {
-            judge->original_length = tensor;
-        } else {
-            return 0;
-        }
-    }
+    place = walk(judge, appended, originals, observation);
+    if (place < 0)
+        return 0;
     judge->first_watched = place;
     judge->followed = 0;
     if ((place < observation->tensors && !sort_watched(judge, observation, place)) ||
         (place != judge->regular[appended] && !missing_are_right(judge, appended, place)) ||
         (originals && !originals_are_right(judge, op)))
         return 0;
-    if (plan->has_static) {
-        if (kvc_op_moves_cache((kvc_op_kind)op->kind))
-            memset(judge->address, 0, (size_t)plan->slots * sizeof judge->address[0]);
-        return addresses_are_right(judge);
-    }
-    return 1;
+    return !model->plan->has_static || addresses_are_right(judge, op);
 }

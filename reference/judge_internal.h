@@ -59,12 +59,20 @@ typedef struct kvc_shortcut {
 /* What is asked of a slot at every op. */
 typedef struct kvc_glanced {
     void (*stored)(const kvc_model *model, int slot, kvc_extent *extent);
+    kvc_expected_cells *cells;
     int32_t tokens_axis;
     int16_t layer;
     uint8_t is_all;      /* it stores every token */
     uint8_t returns_all; /* appends return all that is stored */
     uint8_t has_mask;    /* masks are announced for its returned tensor */
 } kvc_glanced;
+
+/* What a tensor must hold that was looked at. */
+typedef struct kvc_looked_at {
+    int slot; /* -1 for none */
+    const kvc_tensor *tensor;
+    kvc_extent extent; /* not of one that stores every token */
+} kvc_looked_at;
 
 /* The tensors of one slot in the observation, NULL for those that are not shown. */
 typedef struct kvc_seen {
@@ -87,6 +95,8 @@ struct kvc_judge {
     uint8_t reports[KVC_PLAN_LAYERS_MAX]; /* whether a layer says its length */
     int32_t ahead[KVC_PLAN_LAYERS_MAX];   /* kvc_plan_ahead */
     kvc_glanced glanced[KVC_SLOTS_MAX];
+    kvc_looked_at looked_at;
+    kvc_extent returned; /* what the tensor must hold that is looked at now */
     kvc_shortcut shortcuts[2][KVC_SHORTCUTS]; /* of an op that returned nothing, and of an append: more is shown then */
     int first_watched; /* place of the first input or earlier return in the observation */
     int followed;      /* so many of them from there on are those of `watch`, in its order */

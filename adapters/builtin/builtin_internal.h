@@ -32,7 +32,15 @@ typedef struct kvc_inputs {
     int32_t channels;
     size_t cell; /* bytes */
     kvc_inputs_of_rows of_rows[KVC_ROWS_MAX]; /* for each number of rows */
+    const struct kvc_asked *asked;
 } kvc_inputs;
+
+/* The tokens of the append that is done now: all tensors of all layers ask for the same. */
+typedef struct kvc_asked {
+    const int32_t *numbers;
+    int64_t count;
+    int32_t first; /* the number of the first; -1 where they do not follow each other, or are too large to be kept */
+} kvc_asked;
 
 enum { KVC_INPUTS_MAX = 128 };
 
@@ -40,6 +48,7 @@ enum { KVC_INPUTS_MAX = 128 };
 typedef struct kvc_inputs_kept {
     kvc_inputs list[KVC_INPUTS_MAX]; /* `used` of them, which keep their places in memory */
     int32_t used;
+    kvc_asked asked;
 } kvc_inputs_kept;
 
 /*
@@ -56,6 +65,7 @@ typedef struct kvc_store {
     size_t shown_room[KVC_LANES_SHOWN];
     kvc_inputs *inputs; /* not owned; NULL for none: each cell is worked out when it is needed */
     size_t cell;    /* bytes */
+    size_t stripe;  /* bytes of a token in all lanes */
     size_t element; /* bytes */
     int64_t first_capacity;
     int64_t capacity;
@@ -84,19 +94,27 @@ void kvc_store_find_inputs(kvc_store *store, kvc_inputs_kept *kept);
 /* Makes it empty and of its first size again; its buffers stay. Returns 0, or -1 when memory is short. */
 int kvc_store_renew(kvc_store *store);
 void kvc_store_close(kvc_store *store);
-/* Makes room for `extra` more cells. Returns 0, or -1 when memory is short; nothing is changed then. */
-int kvc_store_reserve(kvc_store *store, int64_t extra);
-/* Appends the cells of tokens in all lanes. Room must have been reserved. */
-void kvc_store_push(kvc_store *store, const int32_t *numbers, int64_t count);
-/* Writes the cells of tokens in all lanes from cell `index` on, counted from the start of the buffer. */
-void kvc_store_write(kvc_store *store, int64_t index, const int32_t *numbers, int64_t count);
+/* Makes room for `extra` more cells, of which there is none. Returns 0, or -1 when memory is short; nothing is changed then. */
+int kvc_store_grow(kvc_store *store, int64_t extra);
+static inline int kvc_store_reserve(kvc_store *store, int64_t extra) {
+    return store->start + store->count + extra <= store->capacity ? 0 : kvc_store_grow(store, extra);
+}
 /* The same for one number that is a fold: of those only the one that is written is worked out. */
 void kvc_store_write_fold(kvc_store *store, int64_t index, int32_t fold);
 /* Writes the cells of tokens to `out`: those of a token in all lanes together. */
 void kvc_store_make_cells(const kvc_store *store, const int32_t *numbers, int64_t count, unsigned char *out);
 /* Bytes of a token in all lanes. */
 static inline size_t kvc_store_stripe(const kvc_store *store) {
-    return (size_t)store->rows * (size_t)store->heads * store->cell;
+    return store->stripe;
+}
+/* Writes the cells of tokens in all lanes from cell `index` on, counted from the start of the buffer. */
+static inline void kvc_store_write(kvc_store *store, int64_t index, const int32_t *numbers, int64_t count) {
+    kvc_store_make_cells(store, numbers, count, store->data + (size_t)index * kvc_store_stripe(store));
+}
+/* Appends the cells of tokens in all lanes. Room must have been reserved. */
+static inline void kvc_store_push(kvc_store *store, const int32_t *numbers, int64_t count) {
+    kvc_store_write(store, store->start + store->count, numbers, count);
+    store->count += count;
 }
 /* Address of cell `index` in use, in one lane. */
 unsigned char *kvc_store_cell(const kvc_store *store, int32_t row, int32_t head, int64_t index);
@@ -130,6 +148,8 @@ static inline unsigned char *kvc_store_view(const kvc_store *store, int64_t from
  */
 const void *kvc_store_view_padded(kvc_store *store, int which, int64_t from, int64_t cells, int64_t width);
 
+/* These tokens are appended: what is found out of their numbers is found out once. */
+void kvc_inputs_ask(kvc_inputs_kept *kept, const int32_t *numbers, int64_t count);
 /*
  * The cells of `count` tokens, each in all `rows`. Valid until the next call. NULL where the numbers do not follow each other, are
  * too large to be kept, or memory is short.
@@ -231,6 +251,7 @@ typedef struct kvc_builtin_part {
     int32_t tokens_axis; /* -1 for none */
     int32_t fits_rows;   /* number of rows that they are of; 0 at first */
     int is_plain;        /* it shows the cells that are in use, and nothing else */
+    int is_whole;        /* it shows its buffer, which never moves */
     /* What the last append returned, for parts that return something. */
     const void *returned;
     int64_t returned_cells;
@@ -242,6 +263,7 @@ typedef struct kvc_builtin_layer {
     const kvc_params *params;
     kvc_fault fault;
     int number; /* -1 in a cache that is one layer */
+    int64_t limit; /* length a window, buffer or ring of this layer is limited to */
     int recording;
     int whole; /* 1: recording was on since the first append */
     int used; /* 1: tokens were appended since it was made or reset */
@@ -295,8 +317,9 @@ int kvc_builtin_layer_reopen(kvc_builtin_layer *layer, kvc_fault fault, kvc_inpu
 /* Makes it what it was when it was opened; its memory stays. Returns 0, or -1 when memory is short. */
 int kvc_builtin_layer_renew(kvc_builtin_layer *layer);
 void kvc_builtin_layer_close(kvc_builtin_layer *layer);
-/* Length a window, buffer or ring of this layer is limited to. */
-int64_t kvc_builtin_layer_limit(const kvc_builtin_layer *layer);
+static inline int64_t kvc_builtin_layer_limit(const kvc_builtin_layer *layer) {
+    return layer->limit;
+}
 /* The correct check of an append and of the removal of `removed` tokens, without a change. */
 const kvc_refusal *kvc_builtin_layer_check_append(kvc_builtin_layer *layer, int64_t count);
 const kvc_refusal *kvc_builtin_layer_check_crop(const kvc_builtin_layer *layer, int64_t removed);

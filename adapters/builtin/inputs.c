@@ -30,6 +30,7 @@ kvc_inputs *kvc_inputs_of_kind(kvc_inputs_kept *kept, kvc_encoding encoding, kvc
                           .salt = salt,
                           .heads = heads,
                           .channels = channels,
+                          .asked = &kept->asked,
                           .cell = (size_t)channels * kvc_dtype_size(dtype)};
     return found;
 }
@@ -94,18 +95,32 @@ void kvc_inputs_make(const kvc_inputs *inputs, int32_t number, int32_t rows, uns
     }
 }
 
+/* The first of numbers that follow each other and are kept; -1 for others. */
+static int32_t first_of(const int32_t *numbers, int64_t count) {
+    int32_t first = numbers[0];
+    if (first < 0 || first >= TOKENS_KEPT || count > TOKENS_KEPT - first) {
+        return -1;
+    }
+    for (int64_t i = 1; i < count; i++) {
+        if (numbers[i] != first + i) {
+            return -1;
+        }
+    }
+    return first;
+}
+
+void kvc_inputs_ask(kvc_inputs_kept *kept, const int32_t *numbers, int64_t count) {
+    kept->asked = (kvc_asked){numbers, count, count > 0 ? first_of(numbers, count) : -1};
+}
+
 const unsigned char *kvc_inputs_find(kvc_inputs *inputs, int32_t rows, const int32_t *numbers, int64_t count) {
     if (inputs == NULL || count < 1 || rows < 1 || rows > KVC_ROWS_MAX) {
         return NULL;
     }
-    int32_t first = numbers[0];
-    if (first < 0 || first >= TOKENS_KEPT || count > TOKENS_KEPT - first) {
+    const kvc_asked *asked = inputs->asked;
+    int32_t first = numbers == asked->numbers && count == asked->count ? asked->first : first_of(numbers, count);
+    if (first < 0) {
         return NULL;
-    }
-    for (int64_t i = 1; i < count; i++) {
-        if (numbers[i] != first + i) {
-            return NULL;
-        }
     }
     kvc_inputs_of_rows *table = &inputs->of_rows[rows - 1];
     int32_t tokens = first + (int32_t)count;

@@ -7,7 +7,7 @@ static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-int64_t kvc_builtin_layer_limit(const kvc_builtin_layer *layer) {
+static int64_t find_limit(const kvc_builtin_layer *layer) {
     const kvc_params *params = layer->params;
     switch ((kvc_part_rule)layer->info->part[0].rule) {
     case KVC_PART_WINDOW:
@@ -123,6 +123,7 @@ int kvc_builtin_layer_renew(kvc_builtin_layer *layer) {
 
 int kvc_builtin_layer_reopen(kvc_builtin_layer *layer, kvc_fault fault, kvc_inputs_kept *inputs) {
     layer->fault = fault;
+    layer->limit = find_limit(layer);
     layer->is_original = 0;
     for (int i = 0; i < layer->info->parts; i++) {
         layer->part[i].fits_rows = 0;

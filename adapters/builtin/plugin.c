@@ -287,6 +287,7 @@ static const kvc_refusal *run_append(kvc_cache *cache, const kvc_op *op, const i
     if (op->n < 1 || numbers == NULL) {
         return &kvc_refusal_count;
     }
+    kvc_inputs_ask(cache->inputs, numbers, op->n);
     for (int32_t i = 0; i < cache->layers; i++) {
         kvc_builtin_layer_mask(&cache->layer[i], op->n, &out->mask_length[i], &out->mask_offset[i]);
         if (cache->params.watch && kvc_watch_inputs(&cache->watch, &cache->layer[i], number, numbers, op->n) != 0) {
@@ -466,7 +467,8 @@ static const kvc_refusal *find_rows(const kvc_cache *cache, const kvc_op *op, ui
     return NULL;
 }
 
-static const kvc_refusal *run_rows(kvc_cache *cache, const kvc_op *op) {
+/* Apart from the ops that are done most often, which need no room for rows. */
+static __attribute__((noinline)) const kvc_refusal *run_rows(kvc_cache *cache, const kvc_op *op) {
     uint8_t rows[KVC_ROWS_MAX];
     uint8_t same[KVC_ROWS_MAX] = {0, 1, 2, 3, 4, 5, 6};
     int32_t count = 0;

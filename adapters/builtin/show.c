@@ -135,6 +135,7 @@ void kvc_builtin_part_describe(const kvc_builtin_layer *layer, kvc_builtin_part 
                                                 rule == KVC_PART_ENTRIES || rule == KVC_PART_REST || rule == KVC_PART_OVERLAP ||
                                                 rule == KVC_PART_NOTHING || rule == KVC_PART_PREFIX || rule == KVC_PART_RESIDUAL ||
                                                 rule == KVC_PART_CONSTANT);
+    part->is_whole = rule == KVC_PART_FIXED || rule == KVC_PART_FIXED_WINDOW;
     tensor->name = kvc_stored_name(layer->number, (kvc_part_name)part->info->name);
     part->returned_as.name = kvc_returned_name(layer->number, (kvc_part_name)part->info->name);
 }
@@ -286,51 +287,56 @@ static void fit(kvc_builtin_part *part) {
     kvc_builtin_part_set_sizes(part, 0, &part->returned_as);
 }
 
-/* A part that shows the cells that it has in use, and what it returned as it lies. Returns the place behind what is shown. */
+/*
+ * A part that shows its buffer or the cells that it has in use, and what it returned as it lies. Returns the place behind what is shown.
+ * Neither entry is made of the other: what was just written in pieces is not ready to be read.
+ */
 static inline kvc_tensor *show_plain(const kvc_builtin_part *part, int appended, kvc_tensor *at) {
     const kvc_store *store = &part->store;
+    int64_t cells = part->is_whole ? store->capacity : store->count;
+    const void *data = part->is_whole ? store->data : kvc_store_view(store, 0, cells);
     kvc_tensor *stored = at++;
     *stored = part->stored_as;
-    stored->data = kvc_store_view(store, 0, store->count);
-    stored->shape[part->tokens_axis] = store->count;
+    stored->data = data;
+    stored->address = part->is_whole ? (uint64_t)(uintptr_t)data : 0;
+    stored->shape[part->tokens_axis] = cells;
     if (appended && part->info->returned) {
         kvc_tensor *returned = at++;
-        *returned = *stored;
-        returned->name = part->returned_as.name;
-        if (part->returned_cells >= 0) {
-            returned->data = part->returned;
-            returned->shape[part->tokens_axis] = part->returned_cells;
-        }
+        int itself = part->returned_cells < 0;
+        *returned = part->returned_as;
+        returned->data = itself ? data : part->returned;
+        returned->shape[part->tokens_axis] = itself ? cells : part->returned_cells;
     }
     return at;
 }
 
+/* Any other part. Returns NULL when memory is short. Apart from the loop, which is done after every op and most often for plain parts. */
+static __attribute__((noinline)) kvc_tensor *show_other(kvc_builtin_layer *layer, kvc_builtin_part *part, int appended, kvc_tensor *at) {
+    kvc_part_rule rule = (kvc_part_rule)part->info->rule;
+    if ((rule == KVC_PART_FOLDED || rule == KVC_PART_OPAQUE) && part->store.count == 0) {
+        return at; /* there is no state of no tokens */
+    }
+    kvc_tensor *stored = at++;
+    int failed = rule == KVC_PART_QUANTISED ? show_quantised(layer, (int)(part - layer->part), stored) : show_stored(layer, part, stored);
+    if (appended && part->info->returned) {
+        failed |= show_returned(layer, part, stored, at++);
+    }
+    return failed == 0 ? at : NULL;
+}
+
 int kvc_builtin_layer_show(kvc_builtin_layer *layer, int appended, kvc_observation *out) {
-    int is_plain = !layer->is_original && !layer->lost_dtype;
+    int is_plain = !layer->is_original && !layer->lost_dtype && !layer->one_cell_short;
+    kvc_builtin_part *end = layer->part + layer->info->parts;
     kvc_tensor *at = &out->tensor[out->tensors];
-    int failed = 0;
-    for (int i = 0; i < layer->info->parts; i++) {
-        kvc_builtin_part *part = &layer->part[i];
-        kvc_part_rule rule = (kvc_part_rule)part->info->rule;
-        if (is_plain && part->is_plain) {
-            if (part->fits_rows != part->store.rows) {
-                fit(part);
-            }
-            at = show_plain(part, appended, at);
-            continue;
-        }
-        if ((rule == KVC_PART_FOLDED || rule == KVC_PART_OPAQUE) && part->store.count == 0) {
-            continue; /* there is no state of no tokens */
-        }
+    for (kvc_builtin_part *part = layer->part; at != NULL && part < end; part++) {
         if (part->fits_rows != part->store.rows) {
             fit(part);
         }
-        kvc_tensor *stored = at++;
-        failed |= rule == KVC_PART_QUANTISED ? show_quantised(layer, i, stored) : show_stored(layer, part, stored);
-        if (appended && part->info->returned) {
-            failed |= show_returned(layer, part, stored, at++);
-        }
+        at = is_plain && (part->is_plain | part->is_whole) ? show_plain(part, appended, at) : show_other(layer, part, appended, at);
+    }
+    if (at == NULL) {
+        return -1;
     }
     out->tensors = (int32_t)(at - out->tensor);
-    return failed != 0 ? -1 : 0;
+    return 0;
 }

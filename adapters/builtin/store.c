@@ -70,9 +70,14 @@ static void return_borrowed(kvc_store *store) {
     }
 }
 
+static void set_rows(kvc_store *store, int32_t rows) {
+    store->rows = rows;
+    store->stripe = lanes(store) * store->cell;
+}
+
 int kvc_store_renew(kvc_store *store) {
     return_borrowed(store);
-    store->rows = store->first_rows;
+    set_rows(store, store->first_rows);
     store->capacity = store->first_capacity;
     store->start = 0;
     store->count = 0;
@@ -127,10 +132,7 @@ static void swap_spare(kvc_store *store) {
     store->spare_room = room;
 }
 
-int kvc_store_reserve(kvc_store *store, int64_t extra) {
-    if (store->start + store->count + extra <= store->capacity) {
-        return 0;
-    }
+int kvc_store_grow(kvc_store *store, int64_t extra) {
     /* Cells dropped in front make room first, where they are at least half of it: each cell moves a bounded number of times. */
     size_t used = (size_t)store->count * kvc_store_stripe(store);
     if (store->count + extra <= store->capacity / 2) {
@@ -178,17 +180,8 @@ void kvc_store_make_cells(const kvc_store *store, const int32_t *numbers, int64_
     }
 }
 
-void kvc_store_write(kvc_store *store, int64_t index, const int32_t *numbers, int64_t count) {
-    kvc_store_make_cells(store, numbers, count, slot(store, index));
-}
-
 void kvc_store_write_fold(kvc_store *store, int64_t index, int32_t fold) {
     make_stripe(store, fold, slot(store, index));
-}
-
-void kvc_store_push(kvc_store *store, const int32_t *numbers, int64_t count) {
-    kvc_store_write(store, store->start + store->count, numbers, count);
-    store->count += count;
 }
 
 unsigned char *kvc_store_cell(const kvc_store *store, int32_t row, int32_t head, int64_t index) {
@@ -216,6 +209,15 @@ void kvc_store_keep_newest(kvc_store *store, int64_t cells) {
     kvc_store_drop_front(store, store->count - (cells > 0 ? cells : 0));
 }
 
+/* Whether each row stays where it is. */
+static int stay(const uint8_t *rows, int32_t count) {
+    int32_t row = 0;
+    while (row < count && rows[row] == row) {
+        row++;
+    }
+    return row == count;
+}
+
 int kvc_store_prepare_rows(kvc_store *store, const uint8_t *rows, int32_t count) {
     size_t row_size = (size_t)store->heads * store->cell;
     int64_t first = store->pinned ? 0 : store->start;
@@ -227,13 +229,17 @@ int kvc_store_prepare_rows(kvc_store *store, const uint8_t *rows, int32_t count)
         return -1;
     }
     unsigned char *out = spare + (size_t)first * (size_t)count * row_size;
+    store->spare_rows = count;
+    if (count == store->rows && stay(rows, count)) {
+        memcpy(out, slot(store, first), (size_t)cells * kvc_store_stripe(store));
+        return 0;
+    }
     for (int64_t index = first; index < first + cells; index++) {
         const unsigned char *from = slot(store, index);
         for (int32_t row = 0; row < count; row++, out += row_size) {
             memcpy(out, from + rows[row] * row_size, row_size);
         }
     }
-    store->spare_rows = count;
     return 0;
 }
 
@@ -245,7 +251,7 @@ void kvc_store_commit_rows(kvc_store *store) {
         memcpy(store->data, store->spare, lanes(store) * (size_t)store->capacity * store->cell);
     } else {
         swap_spare(store);
-        store->rows = store->spare_rows;
+        set_rows(store, store->spare_rows);
     }
     store->spare_rows = 0;
 }
