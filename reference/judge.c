@@ -783,21 +783,24 @@ static int judge_behind(kvc_judge *judge, const kvc_op *op, int refused, const k
     return judge->out_of_memory ? -1 : result;
 }
 
-/* What kvc_judge_glance left: inputs and earlier returns. */
-static inline int judge_watched(kvc_judge *judge, const kvc_op *op, const kvc_expectation *expectation,
-                                const kvc_observation *observation, kvc_failure *failure)
+int kvc_judge_watched(kvc_judge *judge, const kvc_op *op, const kvc_expectation *expectation, const kvc_observation *observation,
+                      kvc_failure *failure)
 {
-    int step = judge->step++;
     int found = 0;
 
-    judge->other_known = 1;
-    if (judge->first_watched < observation->tensors) {
-        if (expectation != &judge->expectation)
-            judge->expectation = *expectation;
-        begin_failure(judge, op, step, failure);
-        kvc_judge_check_watched(judge, observation, failure, &found);
-    }
+    if (expectation != &judge->expectation)
+        judge->expectation = *expectation;
+    begin_failure(judge, op, judge->step - 1, failure);
+    kvc_judge_check_watched(judge, observation, failure, &found);
     return judge->out_of_memory ? -1 : found;
+}
+
+int kvc_judge_at_length(kvc_judge *judge, const kvc_op *op, const kvc_expectation *expectation, const kvc_observation *observation,
+                        kvc_failure *failure)
+{
+    if (expectation != &judge->expectation)
+        judge->expectation = *expectation;
+    return judge_behind(judge, op, expectation->verdict == KVC_MUST_REFUSE, observation, failure);
 }
 
 int kvc_judge_step(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation, kvc_failure *failure)
@@ -820,9 +823,8 @@ int kvc_judge_step(kvc_judge *judge, const kvc_op *op, const kvc_observation *ob
     refused = observation->outcome != 0 || judge->expectation.verdict == KVC_MUST_REFUSE;
     if (!kvc_model_commit(&judge->own, op, &judge->expectation, refused))
         return -1;
-    if (!refused && kvc_judge_glance(judge, op, observation))
-        return judge_watched(judge, op, &judge->expectation, observation, failure);
-    return judge_behind(judge, op, refused, observation, failure);
+    return refused ? judge_behind(judge, op, refused, observation, failure)
+                   : kvc_judge_glance(judge, op, &judge->expectation, observation, failure);
 }
 
 void kvc_judge_leave(kvc_judge *judge)
@@ -846,18 +848,22 @@ int kvc_judge_part(kvc_judge *judge, const kvc_op *ops, int count)
     return 1;
 }
 
+/* The subject is where the model that is followed is not: from here on the judge has one of its own. */
+static __attribute__((noinline)) int judge_apart(kvc_judge *judge, const kvc_op *ops, int step, const kvc_observation *observation,
+                                                 kvc_failure *failure)
+{
+    return kvc_judge_part(judge, ops, step) ? kvc_judge_step(judge, &ops[step], observation, failure) : -1;
+}
+
 int kvc_judge_followed(kvc_judge *judge, const kvc_op *ops, int step, const kvc_expectation *expectation,
                        const kvc_observation *observation, kvc_failure *failure)
 {
-    const kvc_op *op = &ops[step];
     int refused = expectation->verdict == KVC_MUST_REFUSE;
 
     if (judge->model == &judge->own || (observation->outcome != 0) != refused)
-        return kvc_judge_part(judge, ops, step) ? kvc_judge_step(judge, op, observation, failure) : -1;
-    if (!refused && kvc_judge_glance(judge, op, observation))
-        return judge_watched(judge, op, expectation, observation, failure);
-    judge->expectation = *expectation;
-    return judge_behind(judge, op, refused, observation, failure);
+        return judge_apart(judge, ops, step, observation, failure);
+    return refused ? kvc_judge_at_length(judge, &ops[step], expectation, observation, failure)
+                   : kvc_judge_glance(judge, &ops[step], expectation, observation, failure);
 }
 
 int kvc_judge_assume(kvc_judge *judge, const kvc_op *op)

@@ -148,10 +148,17 @@ static inline int kvc_judge_count_followed(const kvc_judge *judge, const kvc_obs
 /* Another plan is looked at from now on. */
 void kvc_judge_prepare_glance(kvc_judge *judge, const kvc_plan *plan);
 /*
- * An op was done, and the model stands behind it. Returns 1 when all that is shown is as it must be but for inputs and earlier
- * returns, which are sorted then and not looked at; 0 when it cannot tell.
+ * An op was done, and the model stands behind it. Returns as kvc_judge_step. A glance at what is shown most often says that nothing is
+ * wrong; what else there may be to do is left to the two below, which return the same.
  */
-int kvc_judge_glance(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation);
+int kvc_judge_glance(kvc_judge *judge, const kvc_op *op, const kvc_expectation *expectation, const kvc_observation *observation,
+                     kvc_failure *failure);
+/* All was right but for inputs and earlier returns, which were sorted and not looked at. */
+int kvc_judge_watched(kvc_judge *judge, const kvc_op *op, const kvc_expectation *expectation, const kvc_observation *observation,
+                      kvc_failure *failure);
+/* Not all was right, or the op must be refused: everything is looked at. The outcome is as expected. */
+int kvc_judge_at_length(kvc_judge *judge, const kvc_op *op, const kvc_expectation *expectation, const kvc_observation *observation,
+                        kvc_failure *failure);
 /* Digests: of bytes, and of the elements of a tensor, the same however they lie. */
 uint64_t kvc_judge_hash_bytes(uint64_t hash, const void *data, size_t size);
 uint64_t kvc_judge_hash(kvc_judge *judge, uint64_t hash, const kvc_tensor *tensor);

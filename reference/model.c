@@ -23,7 +23,7 @@ int kvc_model_open(kvc_model *model, const kvc_plan *plan)
 }
 
 /* What a cache forgets when it is reset: everything but its settings. */
-static void forget(kvc_model *model)
+static __attribute__((noinline)) void forget(kvc_model *model)
 {
     model->length = 0;
     model->changes++;
@@ -109,7 +109,7 @@ static void find_situation(const kvc_model *model, const kvc_op *op, kvc_situati
         situation->ask = (uint8_t)(-(int64_t)n == held ? KVC_ASK_ALL : KVC_ASK_PART);
 }
 
-static void expect_append(const kvc_model *model, const kvc_op *op, kvc_expectation *out)
+static __attribute__((noinline)) void expect_append(const kvc_model *model, const kvc_op *op, kvc_expectation *out)
 {
     const kvc_plan *plan = model->plan;
     int64_t length = (int64_t)model->length + op->n;
@@ -168,7 +168,7 @@ static void merge(kvc_expectation *out, kvc_verdict verdict, const kvc_contract_
     }
 }
 
-static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectation *out)
+static __attribute__((noinline)) void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectation *out)
 {
     const kvc_plan *plan = model->plan;
     int32_t n = kvc_op_as_crop(op);
@@ -248,6 +248,7 @@ static void expect_crop(const kvc_model *model, const kvc_op *op, kvc_expectatio
     }
 }
 
+/* What is done for every op is to choose: the functions that are chosen from stand apart, so that choosing needs no stack. */
 void kvc_model_expect(const kvc_model *model, const kvc_op *op, kvc_expectation *out)
 {
     memset(out, 0, sizeof *out);
@@ -357,7 +358,7 @@ static int add_run(kvc_model *model, int32_t begin, int32_t number)
     return 1;
 }
 
-static int commit_append(kvc_model *model, int32_t count)
+static __attribute__((noinline)) int commit_append(kvc_model *model, int32_t count)
 {
     int32_t length = model->length + count;
 
@@ -378,11 +379,14 @@ static int commit_append(kvc_model *model, int32_t count)
         if (kind->appended != NULL && count > 0)
             kind->appended(model, at);
     }
+    model->next += count;
     return 1;
 }
 
-static void commit_crop(kvc_model *model, const kvc_expectation *crop)
+static __attribute__((noinline)) void commit_crop(kvc_model *model, const kvc_expectation *crop)
 {
+    model->cropped = 1;
+    model->trimmed = crop->removed;
     if (crop->leave) {
         for (int at = 0; at < model->plan->slots; at++)
             model->slot[at].unjudged = 1;
@@ -401,7 +405,7 @@ static void commit_crop(kvc_model *model, const kvc_expectation *crop)
 }
 
 /* Row i becomes what row rows[i] was, everywhere. */
-static void move_rows(kvc_model *model, const uint8_t *rows, int32_t count)
+static __attribute__((noinline)) void move_rows(kvc_model *model, const uint8_t *rows, int32_t count)
 {
     for (int32_t at = 0; at < model->runs; at++) {
         kvc_run *run = &model->run[at];
@@ -425,7 +429,7 @@ static void move_rows(kvc_model *model, const uint8_t *rows, int32_t count)
 }
 
 /* The oldest tokens go, down to the capacity. */
-static void trim_front(kvc_model *model)
+static __attribute__((noinline)) void trim_front(kvc_model *model)
 {
     for (int at = 0; at < model->plan->slots; at++) {
         kvc_view_rule rule = model->plan->slot[at].view->rule;
@@ -445,11 +449,34 @@ int kvc_model_fed_before(const kvc_model *model, int slot, const kvc_expectation
             (place->view->rule == KVC_RULE_LAST || place->view->rule == KVC_RULE_FOLDED));
 }
 
-int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *expectation, int refused)
+static __attribute__((noinline)) int commit_rows(kvc_model *model, const kvc_op *op, int refused)
+{
+    int good = refused || kvc_rows_commit(model, op);
+
+    model->next += kvc_op_tokens(op);
+    model->cropped |= kvc_op_is_rollback(op->kind) && !refused;
+    return good;
+}
+
+static __attribute__((noinline)) void commit_refused_append(kvc_model *model, const kvc_op *op, const kvc_expectation *expectation)
+{
+    model->next += op->n;
+    for (int at = 0; at < model->plan->slots; at++)
+        model->torn |= kvc_model_fed_before(model, at, expectation);
+}
+
+static __attribute__((noinline)) void repeat_rows(kvc_model *model, int32_t times)
 {
     uint8_t rows[KVC_ROWS_MAX];
-    int good = 1;
 
+    for (int32_t row = 0; row < model->rows * times && row < KVC_ROWS_MAX; row++)
+        rows[row] = (uint8_t)(row / times);
+    move_rows(model, rows, kvc_smaller(model->rows * times, KVC_ROWS_MAX));
+}
+
+/* As kvc_model_expect. */
+int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *expectation, int refused)
+{
     if (model->sequences != NULL) {
         kvc_sequences_commit(model, op, expectation, refused);
         return 1;
@@ -459,62 +486,49 @@ int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *
     model->trimmed = -1;
     if (!kvc_op_is_rollback(op->kind) && op->kind != KVC_RECORD && !kvc_op_moves_cache((kvc_op_kind)op->kind))
         model->cropped = 0;
-    if (model->plan->own_rows) {
-        good = refused || kvc_rows_commit(model, op);
-        model->next += kvc_op_tokens(op);
-        model->cropped |= kvc_op_is_rollback(op->kind) && !refused;
-        return good;
-    }
+    if (model->plan->own_rows)
+        return commit_rows(model, op, refused);
     if (refused) {
-        if (op->kind == KVC_APPEND) {
-            model->next += op->n;
-            for (int at = 0; at < model->plan->slots; at++)
-                model->torn |= kvc_model_fed_before(model, at, expectation);
-        }
+        if (op->kind == KVC_APPEND)
+            commit_refused_append(model, op, expectation);
         return 1;
     }
     switch ((kvc_op_kind)op->kind) {
     case KVC_APPEND:
-        good = commit_append(model, op->n);
-        model->next += op->n;
-        break;
+        return commit_append(model, op->n);
     case KVC_CROP:
     case KVC_TRIM:
         commit_crop(model, expectation);
-        model->cropped = 1;
-        model->trimmed = expectation->removed;
-        break;
+        return 1;
     case KVC_RESET:
-        forget(model);
         model->was_reset = 1;
-        break;
+        forget(model);
+        return 1;
     case KVC_REORDER:
     case KVC_SELECT:
         move_rows(model, op->rows, op->count);
-        break;
+        return 1;
     case KVC_REPEAT:
-        for (int32_t row = 0; row < model->rows * op->n && row < KVC_ROWS_MAX; row++)
-            rows[row] = (uint8_t)(row / op->n);
-        move_rows(model, rows, kvc_smaller(model->rows * op->n, KVC_ROWS_MAX));
-        break;
+        repeat_rows(model, op->n);
+        return 1;
     case KVC_RECORD:
         model->recording = op->n != 0;
         if (!model->recording || !model->used)
             model->recording_since_first = model->recording;
-        break;
+        return 1;
     case KVC_OFFLOAD:
     case KVC_PREFETCH:
         model->offloaded = op->kind == KVC_OFFLOAD;
-        break;
+        return 1;
     case KVC_INITIALIZE:
         model->initialized = 1;
-        break;
+        return 1;
     case KVC_TRIM_FRONT:
         trim_front(model);
-        break;
+        return 1;
     case KVC_QUANTIZE:
         model->quantized = 1;
-        break;
+        return 1;
     case KVC_COPY:
     case KVC_PICKLE:
     case KVC_SAVE_FILE:
@@ -528,7 +542,7 @@ int kvc_model_commit(kvc_model *model, const kvc_op *op, const kvc_expectation *
     default:
         break; /* ops on sequences: of other models */
     }
-    return good;
+    return 1;
 }
 
 void kvc_situation_from_code(int code, kvc_situation *situation)
