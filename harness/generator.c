@@ -33,6 +33,7 @@ struct kvc_generator {
     const kvc_spec *spec;
     const char *variant;
     uint64_t seed;
+    uint64_t stream; /* of random numbers */
     kvc_draws draws;
     kvc_choice choice;
     kvc_alphabet alphabet; /* of the first combination */
@@ -149,6 +150,7 @@ kvc_generator *kvc_generator_open_draws(const kvc_catalogue *catalogue, const kv
     generator->spec = spec;
     generator->variant = variant;
     generator->seed = seed;
+    generator->stream = kvc_random_stream(seed, variant);
     generator->draws = *draws;
     generator->plan_block = UINT64_MAX;
     kvc_catalogue_rules(catalogue, contract, spec->variant, &rules);
@@ -340,7 +342,7 @@ const kvc_plan *kvc_generator_plan(kvc_generator *generator, uint64_t index, kvc
         params = kvc_choice_base(&generator->choice, found->combination);
         params.watch = found->length <= SMALL_LENGTH && generator->choice.watch_most > 0;
     } else {
-        kvc_random random = kvc_random_for(generator->seed, generator->variant, stream_of(generator, block) ^ 0x5bd1e995u);
+        kvc_random random = kvc_random_of(generator->stream, stream_of(generator, block) ^ 0x5bd1e995u);
         if (is_guided(generator, block)) {
             params = kvc_guided_begin(&generator->guided, &generator->choice, &random);
         } else {
@@ -444,7 +446,7 @@ static inline unsigned draw_kinds(const kvc_generator *generator, int is_opening
 static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclusions *exclusions, kvc_sequence *out,
                        kvc_coverage *coverage)
 {
-    kvc_random random = kvc_random_for(generator->seed, generator->variant, stream_of(generator, index));
+    kvc_random random = kvc_random_of(generator->stream, stream_of(generator, index));
     int is_opening = index < generator->opening;
     int sequences = kvc_plan_has_sequences(&generator->plan);
     unsigned kinds = 1u << (sequences ? KVC_DECODE : KVC_APPEND);
@@ -496,7 +498,7 @@ static int make_random(kvc_generator *generator, uint64_t index, const kvc_exclu
 static int make_guided(kvc_generator *generator, uint64_t index, const kvc_exclusions *exclusions, kvc_sequence *out,
                        kvc_coverage *coverage)
 {
-    kvc_random random = kvc_random_for(generator->seed, generator->variant, index);
+    kvc_random random = kvc_random_of(generator->stream, index);
 
     return kvc_guided_sequence(&generator->guided, &generator->model, exclusions, index % 4 != 0, index % 4 == 1, &random, out, coverage);
 }
@@ -505,7 +507,7 @@ static int make_guided(kvc_generator *generator, uint64_t index, const kvc_exclu
 static int make_assisted(kvc_generator *generator, uint64_t index, const kvc_exclusions *exclusions, kvc_sequence *out,
                          kvc_coverage *coverage)
 {
-    kvc_random random = kvc_random_for(generator->seed, generator->variant, index);
+    kvc_random random = kvc_random_of(generator->stream, index);
     int rounds = 1 + (int)kvc_random_below(&random, (uint32_t)generator->draws.rounds);
     int records = kvc_plan_has_op(&generator->plan, KVC_RECORD);
     int late = records && kvc_random_one_in(&random, 2);

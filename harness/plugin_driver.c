@@ -32,6 +32,7 @@ typedef struct plugin_driver {
     int32_t next; /* tokens of the sequence before the next op */
     kvc_cache *cache; /* of the sequence, or of the last one, for the next; NULL for none */
     kvc_observed observed;
+    int cleared; /* nothing is said in the observation but of its first layers */
     kvc_observation observation;
 } plugin_driver;
 
@@ -197,6 +198,27 @@ static int begin(kvc_driver *driver, const kvc_plan *plan, int another, kvc_erro
     return self->cache != NULL;
 }
 
+/*
+ * Before an op. A cache of this program says nothing of layers that it does not have, so that nothing was said of those behind the layers of
+ * the op before.
+ */
+static inline void clear(plugin_driver *self)
+{
+    kvc_observation *out = &self->observation;
+    int32_t layers = out->layers;
+
+    if (self->given == NULL || !self->cleared) {
+        kvc_observation_clear(out);
+        self->cleared = 1;
+        return;
+    }
+    for (int32_t layer = 0; layer < layers; layer++)
+        out->length[layer] = out->mask_length[layer] = out->mask_offset[layer] = out->position[layer] = KVC_ABSENT;
+    out->outcome = out->layers = out->tensors = 0;
+    out->claim = -1;
+    out->error_kind = out->error_text = "";
+}
+
 static const kvc_observation *perform(kvc_driver *driver, const kvc_op *op, const int32_t *numbers, kvc_error *error)
 {
     plugin_driver *self = (plugin_driver *)driver;
@@ -207,7 +229,7 @@ static const kvc_observation *perform(kvc_driver *driver, const kvc_op *op, cons
         of_op = number_tokens(self, numbers, self->next, count);
         self->next += count;
     }
-    kvc_observation_clear(&self->observation);
+    clear(self);
     self->table.run(self->cache, op, of_op, &self->observation);
     /* Of a table that is part of this program the same is tested. */
     if (self->given == NULL && !kvc_observed_check(&self->observed, &self->observation, error)) {

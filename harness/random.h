@@ -15,18 +15,24 @@ typedef struct kvc_random {
 
 /* A generator for one purpose: `stream` and `index` name it, so that it does not depend on what was drawn elsewhere. */
 kvc_random kvc_random_for(uint64_t seed, const char *stream, uint64_t index);
-/*
- * Choices read from bytes, which must live longer: one byte for each choice of up to 256, two or four for larger ones. Behind their
- * end every choice is one more than the last, from 0 on, so that what is drawn until it fits comes to an end.
- */
-kvc_random kvc_random_from(const uint8_t *bytes, size_t size);
-uint32_t kvc_random_read_below(kvc_random *random, uint32_t limit);
+/* The same in two steps, for many of one stream. */
+uint64_t kvc_random_stream(uint64_t seed, const char *stream);
 static inline uint64_t kvc_random_scramble(uint64_t word)
 {
     word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9u;
     word = (word ^ (word >> 27)) * 0x94d049bb133111ebu;
     return word ^ (word >> 31);
 }
+static inline kvc_random kvc_random_of(uint64_t stream, uint64_t index)
+{
+    return (kvc_random){.state = kvc_random_scramble(stream ^ kvc_random_scramble(index + 0x632be59bd9b4e019u))};
+}
+/*
+ * Choices read from bytes, which must live longer: one byte for each choice of up to 256, two or four for larger ones. Behind their
+ * end every choice is one more than the last, from 0 on, so that what is drawn until it fits comes to an end.
+ */
+kvc_random kvc_random_from(const uint8_t *bytes, size_t size);
+uint32_t kvc_random_read_below(kvc_random *random, uint32_t limit);
 static inline uint64_t kvc_random_next(kvc_random *random)
 {
     random->state += 0x9e3779b97f4a7c15u;

@@ -41,15 +41,23 @@ static inline void find_stored(const kvc_judge *judge, int slot, kvc_extent *ext
     judge->glanced[slot].stored(judge->model, slot, extent);
 }
 
+/* Any other tensor than those that store every token. */
 static inline int is_right(kvc_judge *judge, const kvc_glanced *glanced, int slot, const kvc_extent *extent, const kvc_tensor *tensor)
 {
-    if (extent->kind < KVC_CELL_NUMBER && kvc_tensor_is_strided(tensor)) {
-        kvc_expected_cells *cells = extent->kind == KVC_CELL_TOKEN
-                                        ? kvc_expected_tokens(judge->expected, glanced->cells, judge->model, slot, extent->end)
-                                        : kvc_expected_lay(judge->expected, judge->model, slot, extent->kind, extent->end);
-        if (cells != NULL && kvc_check_laid(cells, extent, glanced->tokens_axis, tensor))
+    kvc_expected_cells *cells;
+
+    if (!kvc_tensor_is_strided(tensor) || extent->kind >= KVC_CELL_NUMBER)
+        return is_right_after_all(judge, slot, extent, tensor);
+    if (extent->kind != KVC_CELL_TOKEN) {
+        cells = kvc_expected_lay(judge->expected, judge->model, slot, extent->kind, extent->end);
+    } else {
+        cells = kvc_expected_tokens(judge->expected, glanced->cells, judge->model, slot, extent->end);
+        if (cells != NULL && glanced->tokens_axis >= 0 && kvc_extent_is_plain(extent) &&
+            kvc_check_plain(cells, extent, glanced->tokens_axis, tensor))
             return 1;
     }
+    if (cells != NULL && kvc_check_laid(cells, extent, glanced->tokens_axis, tensor))
+        return 1;
     return is_right_after_all(judge, slot, extent, tensor);
 }
 

@@ -67,27 +67,31 @@ static double half_to_double(uint16_t half) {
     return (half & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
-/* Elements of a size that the compiler knows. */
-static inline void move_lane(kvc_dtype dtype, size_t size, int values[2], int channels, unsigned char *cell) {
+/* Elements of a size that the compiler knows; `row` and `head` are their values less 1 in the first eight channels. */
+static inline void move_lane(const unsigned char bytes[8][8], size_t size, int row, int head, int channels, unsigned char *cell) {
     for (int channel = 6; channel < channels; channel += 8) {
-        for (int which = 0; which < 2 && channel + which < channels; which++) {
-            memcpy(cell + (size_t)(channel + which) * size, kvc_value_bytes(dtype, 1u + (unsigned)values[which]), size);
-            values[which] = values[which] >= 2 ? values[which] - 2 : values[which] + 5; /* 5 * 8 % 7 is 5 */
+        memcpy(cell + (size_t)channel * size, bytes[1 + row], size);
+        if (channel + 1 < channels) {
+            memcpy(cell + (size_t)(channel + 1) * size, bytes[1 + head], size);
         }
+        row = row >= 2 ? row - 2 : row + 5; /* 5 * 8 % 7 is 5 */
+        head = head >= 2 ? head - 2 : head + 5;
     }
 }
 
 void kvc_value_move(kvc_dtype dtype, int salt, int row, int head, int channels, void *cell) {
-    int values[2] = {(row % 7 + 3 * salt + 5 * 6) % 7, (head % 7 + 3 * salt + 5 * 7) % 7};
+    const unsigned char(*bytes)[8] = kvc_value_table(dtype);
+    int of_row = (row % 7 + 3 * salt + 5 * 6) % 7;
+    int of_head = (head % 7 + 3 * salt + 5 * 7) % 7;
     switch (kvc_dtype_size(dtype)) {
     case 2:
-        move_lane(dtype, 2, values, channels, cell);
+        move_lane(bytes, 2, of_row, of_head, channels, cell);
         break;
     case 4:
-        move_lane(dtype, 4, values, channels, cell);
+        move_lane(bytes, 4, of_row, of_head, channels, cell);
         break;
     default:
-        move_lane(dtype, 8, values, channels, cell);
+        move_lane(bytes, 8, of_row, of_head, channels, cell);
         break;
     }
 }

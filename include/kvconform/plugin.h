@@ -409,8 +409,8 @@ static inline void kvc_value_put(const unsigned char *element, size_t size, unsi
 #endif
 }
 
-/* The bytes of a whole number from 0 to 7, little-endian: as many as kvc_dtype_size says count. */
-static inline const unsigned char *kvc_value_bytes(kvc_dtype dtype, unsigned value)
+/* The bytes of the whole numbers from 0 to 7, little-endian: as many of each as kvc_dtype_size says count; and those of one of them. */
+static inline const unsigned char (*kvc_value_table(kvc_dtype dtype))[8]
 {
     static const unsigned char bytes[5][8][8] = {
         {{0, 0, 0, 0}, {0, 0, 0x80, 0x3f}, {0, 0, 0, 0x40}, {0, 0, 0x40, 0x40}, {0, 0, 0x80, 0x40}, {0, 0, 0xa0, 0x40},
@@ -422,7 +422,11 @@ static inline const unsigned char *kvc_value_bytes(kvc_dtype dtype, unsigned val
          {0, 0, 0, 0, 0, 0, 0x1c, 0x40}},
         {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}}};
 
-    return bytes[dtype][value & 7];
+    return bytes[dtype];
+}
+static inline const unsigned char *kvc_value_bytes(kvc_dtype dtype, unsigned value)
+{
+    return kvc_value_table(dtype)[value & 7];
 }
 
 /* One element of an int64 tensor. */
@@ -448,6 +452,27 @@ static inline void kvc_value_row_levels(kvc_dtype dtype, uint32_t bits, int chan
 }
 
 /*
+ * Writes up to eight elements, whose values stand in the bytes of `values`. Called with a `size` that is written down, so that each
+ * element is one move.
+ */
+static inline void kvc_value_put_eight(const unsigned char bytes[8][8], size_t size, uint64_t values, int count, unsigned char *out)
+{
+    if (count >= 8) {
+        kvc_value_put(bytes[values & 7], size, out);
+        kvc_value_put(bytes[values >> 8 & 7], size, out + size);
+        kvc_value_put(bytes[values >> 16 & 7], size, out + 2 * size);
+        kvc_value_put(bytes[values >> 24 & 7], size, out + 3 * size);
+        kvc_value_put(bytes[values >> 32 & 7], size, out + 4 * size);
+        kvc_value_put(bytes[values >> 40 & 7], size, out + 5 * size);
+        kvc_value_put(bytes[values >> 48 & 7], size, out + 6 * size);
+        kvc_value_put(bytes[values >> 56 & 7], size, out + 7 * size);
+        return;
+    }
+    for (int place = 0; place < count; place++, values >>= 8, out += size)
+        kvc_value_put(bytes[values & 7], size, out);
+}
+
+/*
  * Writes the `channels` elements of a floating tensor of type `dtype` for one token, row and head, without gaps: the same as
  * kvc_value or kvc_value_level for each, at a fraction of the cost.
  */
@@ -459,6 +484,7 @@ static inline void kvc_value_row(kvc_encoding encoding, kvc_dtype dtype, int sal
                                        0x0406010305000204u, 0x0500020406010305u, 0x0601030500020406u};
     const uint64_t ones = 0x0101010101010101u;
     const size_t size = kvc_dtype_size(dtype);
+    const unsigned char(*table)[8] = kvc_value_table(dtype);
     unsigned char *at = (unsigned char *)out;
     uint64_t digits = (uint64_t)(row % 7) << 48 | (uint64_t)(head % 7) << 56;
     int start = 3 * salt % 7;
@@ -473,8 +499,12 @@ static inline void kvc_value_row(kvc_encoding encoding, kvc_dtype dtype, int sal
     for (int channel = 0; channel < channels; channel += 8) {
         uint64_t values = digits + shifts[start];
         values = values - 7 * (((values + 121 * ones) >> 7) & ones) + ones;
-        for (int place = 0; place < 8 && channel + place < channels; place++, values >>= 8, at += size)
-            kvc_value_put(kvc_value_bytes(dtype, (unsigned)(values & 7)), size, at);
+        if (size == 4)
+            kvc_value_put_eight(table, 4, values, channels - channel, at + (size_t)channel * size);
+        else if (size == 2)
+            kvc_value_put_eight(table, 2, values, channels - channel, at + (size_t)channel * size);
+        else
+            kvc_value_put_eight(table, 8, values, channels - channel, at + (size_t)channel * size);
         start = start >= 2 ? start - 2 : start + 5; /* 5 * 8 % 7 is 5 */
     }
 }
