@@ -75,8 +75,11 @@ static int stripes_are_right(const kvc_expected_cells *cells, const kvc_extent *
     if (extent->width >= 0 && width != extent->width)
         return 0;
     if (extent->zeros_left) {
+        /* Where it may begin at several tokens it may hold them without a zero. */
+        if (extent->first_min != extent->first_max && extent->end - width >= extent->first_min && extent->end - width <= extent->first_max)
+            count = width;
         skipped = width - count;
-        if (extent->first_min != extent->first_max || skipped < 0 || !all_zero(have, (size_t)skipped * cells->stripe))
+        if ((extent->first_min != extent->first_max && skipped > 0) || skipped < 0 || !all_zero(have, (size_t)skipped * cells->stripe))
             return 0;
         if (count == 0)
             return 1;

@@ -42,7 +42,7 @@ static inline void find_stored(const kvc_judge *judge, int slot, kvc_extent *ext
 }
 
 /* Any other tensor than those that store every token. */
-static inline int is_right(kvc_judge *judge, const kvc_glanced *glanced, int slot, const kvc_extent *extent, const kvc_tensor *tensor)
+static inline __attribute__((always_inline)) int is_right(kvc_judge *judge, const kvc_glanced *glanced, int slot, const kvc_extent *extent, const kvc_tensor *tensor)
 {
     kvc_expected_cells *cells;
 

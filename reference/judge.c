@@ -40,8 +40,10 @@ static void take_plan(kvc_judge *judge, const kvc_plan *plan)
     if (judge->spec == plan->spec && memcmp(&judge->params, &plan->params, sizeof judge->params) == 0)
         return;
     if (judge->spec != plan->spec || judge->params.parts != plan->params.parts ||
-        judge->params.layers != plan->params.layers || judge->params.states != plan->params.states)
+        judge->params.layers != plan->params.layers || judge->params.states != plan->params.states) {
         memset(judge->shortcuts, 0, sizeof judge->shortcuts);
+        judge->texts = 0;
+    }
     kvc_expected_forget(judge->expected);
     kvc_judge_prepare_glance(judge, plan);
     judge->spec = plan->spec;

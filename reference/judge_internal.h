@@ -37,7 +37,8 @@ typedef struct kvc_first_shown {
 typedef struct kvc_watched_entry {
     const char *name;
     kvc_first_shown as;
-    int16_t slot; /* of the plan, or -1 */
+    char text[KVC_NAME_MAX]; /* a name that was shown here, "" where it was longer */
+    int16_t slot; /* of the plan, or -1: that the text speaks of */
     uint8_t kind; /* KVC_IS_INPUT or KVC_IS_EARLIER */
     uint8_t live; /* documented to change */
 } kvc_watched_entry;
@@ -115,6 +116,7 @@ struct kvc_judge {
     kvc_first_shown original[KVC_SLOTS_MAX + 1]; /* the slots and the lengths */
     uint64_t original_other_kept;
     int watched;
+    int texts; /* so many entries have a text that was shown for tensors of this plan */
     kvc_watched_entry watch[KVC_WATCHED_MAX];
     kvc_tensor shown[KVC_WATCHED_MAX]; /* each as it was shown first */
     int apart;     /* watched tensors that are in no stretch though they must not change */

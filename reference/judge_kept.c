@@ -186,6 +186,23 @@ static int is_unchanged(kvc_judge *judge, const kvc_first_shown *entry, const kv
     return before == NULL || now == NULL || memcmp(before, now, entry->size) == 0;
 }
 
+/* The slot that an entry speaks of, which is about to be another tensor. Most often one of the same name stood here in the sequence before. */
+static int16_t slot_of(kvc_judge *judge, kvc_watched_entry *entry, const char *name)
+{
+    size_t at = (size_t)(entry - judge->watch);
+    size_t length;
+
+    if (at < (size_t)judge->texts && strcmp(entry->text, name) == 0)
+        return entry->slot;
+    length = strlen(name);
+    entry->text[0] = '\0';
+    if (length < sizeof entry->text)
+        memcpy(entry->text, name, length + 1);
+    if (at == (size_t)judge->texts)
+        judge->texts++;
+    return (int16_t)watched_slot(judge->model->plan, name);
+}
+
 /* Remembers a watched tensor. */
 static void keep_watched(kvc_judge *judge, kvc_watched_entry *entry, const kvc_tensor *tensor, int kind)
 {
@@ -195,7 +212,7 @@ static void keep_watched(kvc_judge *judge, kvc_watched_entry *entry, const kvc_t
     judge->shown[entry - judge->watch] = *tensor;
     entry->name = tensor->name;
     entry->kind = (uint8_t)kind;
-    entry->slot = (int16_t)watched_slot(judge->model->plan, tensor->name);
+    entry->slot = slot_of(judge, entry, tensor->name);
     entry->live = kind == KVC_IS_EARLIER && entry->slot >= 0 &&
                   kvc_slot_rule(judge->model, entry->slot, KVC_CONTRACT_RETURNED_TENSORS)->value == KVC_RETURNED_LIVE;
     if (entry->live)
