@@ -33,6 +33,8 @@ void kvc_encoder_close(kvc_encoder *encoder)
     forget_striped(encoder);
     for (int at = 0; at < encoder->used; at++)
         free(encoder->tables[at].bytes);
+    for (int at = 0; at < KVC_ENCODER_FOLDS; at++)
+        free(encoder->fold[at].bytes);
     free(encoder);
 }
 
@@ -79,6 +81,25 @@ int kvc_encoded_fill(kvc_encoded *table, int32_t end, int row, int head)
     return 1;
 }
 
+/* One number in all rows and heads; in digits two of eight channels tell them apart. */
+static void encode_stripe(uint8_t *out, kvc_encoding encoding, kvc_dtype dtype, int salt, int channels, int32_t number, int32_t rows,
+                          int heads)
+{
+    size_t cell = (size_t)channels * kvc_dtype_size(dtype);
+    uint8_t *at = out;
+
+    for (int32_t row = 0; row < rows; row++) {
+        for (int head = 0; head < heads; head++, at += cell) {
+            if (at == out || encoding != KVC_DIGITS || dtype == KVC_INT64) {
+                encode(at, encoding, dtype, salt, channels, number, row, head);
+                continue;
+            }
+            memcpy(at, out, cell);
+            kvc_value_move(dtype, salt, row, head, channels, at);
+        }
+    }
+}
+
 int kvc_striped_fill(kvc_encoder *encoder, kvc_encoded *table, int32_t end, int32_t rows, int heads)
 {
     kvc_striped *striped = &table->striped[rows - 1][heads - 1];
@@ -98,14 +119,39 @@ int kvc_striped_fill(kvc_encoder *encoder, kvc_encoded *table, int32_t end, int3
         striped->bytes = larger;
         striped->room = room;
     }
-    for (; striped->filled < end; striped->filled++) {
-        uint8_t *at = striped->bytes + (size_t)striped->filled * stripe;
-        for (int32_t row = 0; row < rows; row++) {
-            for (int head = 0; head < heads; head++, at += table->cell)
-                encode(at, table->encoding, table->dtype, table->salt, table->channels, striped->filled, row, head);
-        }
-    }
+    for (; striped->filled < end; striped->filled++)
+        encode_stripe(striped->bytes + (size_t)striped->filled * stripe, table->encoding, table->dtype, table->salt, table->channels,
+                      striped->filled, rows, heads);
     return 1;
+}
+
+const uint8_t *kvc_encoder_fold(kvc_encoder *encoder, kvc_encoding encoding, kvc_dtype dtype, int salt, int channels, int32_t number,
+                                int32_t rows, int heads)
+{
+    kvc_fold *fold = &encoder->fold[(uint32_t)number % KVC_ENCODER_FOLDS];
+    size_t size = (size_t)rows * (size_t)heads * (size_t)channels * kvc_dtype_size(dtype);
+
+    if (channels < 1 || channels > KVC_ENCODER_CHANNELS_MAX || rows < 1 || rows > KVC_ROWS_MAX || heads < 1 || heads > KVC_ENCODED_HEADS)
+        return NULL;
+    if (fold->number == number && fold->channels == channels && fold->rows == rows && fold->heads == heads && fold->dtype == dtype &&
+        fold->salt == salt && fold->encoding == encoding)
+        return fold->bytes;
+    if (size > fold->room) {
+        uint8_t *larger = realloc(fold->bytes, size);
+        if (larger == NULL)
+            return NULL;
+        fold->bytes = larger;
+        fold->room = size;
+    }
+    fold->encoding = encoding;
+    fold->dtype = dtype;
+    fold->salt = salt;
+    fold->channels = channels;
+    fold->number = number;
+    fold->rows = rows;
+    fold->heads = heads;
+    encode_stripe(fold->bytes, encoding, dtype, salt, channels, number, rows, heads);
+    return fold->bytes;
 }
 
 static const uint8_t *find_recent(kvc_encoder *encoder, kvc_encoding encoding, kvc_dtype dtype, int salt, int channels,

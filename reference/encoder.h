@@ -47,8 +47,22 @@ enum {
     KVC_ENCODER_CHANNELS_KEPT = 64,
     KVC_ENCODER_RECENT_CHANNELS = 128,
     KVC_ENCODER_CHANNELS_MAX = 4096,
-    KVC_ENCODER_STRIPED_MAX = 8 << 20 /* bytes */
+    KVC_ENCODER_STRIPED_MAX = 8 << 20, /* bytes */
+    KVC_ENCODER_FOLDS = 64
 };
+
+/* One number in all rows and heads, each in its own: [row][head][channel]. */
+typedef struct kvc_fold {
+    uint8_t *bytes;
+    size_t room;
+    kvc_encoding encoding;
+    kvc_dtype dtype;
+    int salt;
+    int channels; /* 0 at first */
+    int32_t number;
+    int32_t rows;
+    int heads;
+} kvc_fold;
 
 typedef struct kvc_recent {
     kvc_encoding encoding;
@@ -68,6 +82,7 @@ struct kvc_encoder {
     uint8_t place[KVC_ENCODINGS][KVC_DTYPES][KVC_ENCODER_SALTS][KVC_ENCODER_CHANNELS_KEPT + 1];
     /* What was asked for last of each row and head, and found no room in a table: a state is asked for after every op. */
     kvc_recent recent[KVC_ROWS_MAX][KVC_ENCODED_HEADS];
+    kvc_fold fold[KVC_ENCODER_FOLDS];
     uint8_t spare[KVC_ENCODER_CHANNELS_MAX * 8];
 };
 
@@ -82,6 +97,12 @@ static inline kvc_encoded *kvc_encoder_table(kvc_encoder *encoder, kvc_encoding 
     place = encoder->place[encoding][dtype][salt][channels];
     return place > 0 ? &encoder->tables[place - 1] : kvc_encoder_make_table(encoder, encoding, dtype, salt, channels);
 }
+/*
+ * One number as all of `rows` rows and `heads` heads have it: [row][head][channel]. Sequences come to the same folds again and again, so the
+ * last are kept. NULL when memory is short or there are too many channels. Valid until the next call.
+ */
+const uint8_t *kvc_encoder_fold(kvc_encoder *encoder, kvc_encoding encoding, kvc_dtype dtype, int salt, int channels, int32_t number,
+                                int32_t rows, int heads);
 /* Works out what is missing of a row and head below number `end`. Returns 0 when memory is short. */
 int kvc_encoded_fill(kvc_encoded *table, int32_t end, int row, int head);
 /* The same for tokens in all of `rows` rows and `heads` heads. */

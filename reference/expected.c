@@ -170,6 +170,22 @@ static int lay_tokens(kvc_expected *expected, kvc_expected_cells *cells, const k
     return 1;
 }
 
+/* A state that is the same in all rows, which were written in their places. Returns 0 for any other. */
+static int lay_fold(kvc_expected *expected, kvc_expected_cells *cells, const kvc_slot_state *state)
+{
+    const uint8_t *stripe;
+
+    for (int32_t row = 0; row < cells->rows; row++) {
+        if (state->fold[row] != state->fold[0] || state->fold_row[row] != row)
+            return 0;
+    }
+    stripe = kvc_encoder_fold(expected->encoder, cells->encoding, cells->dtype, cells->salt, cells->channels, state->fold[0], cells->rows,
+                              cells->heads);
+    if (stripe != NULL)
+        memcpy(cells->bytes, stripe, cells->stripe);
+    return stripe != NULL;
+}
+
 /* Blocks and constants are few, and a state is one. */
 static int lay_others(kvc_expected *expected, kvc_expected_cells *cells, const kvc_model *model, int slot, int32_t end)
 {
@@ -183,6 +199,8 @@ static int lay_others(kvc_expected *expected, kvc_expected_cells *cells, const k
         kvc_view_cell(model, slot, &extent, cells->laid, 0, &number[0], &first_origin);
         if (cells->kind == KVC_CELL_BLOCK)
             origin = kvc_model_run(model, (cells->laid + 1) * model->plan->params.block - 1)->origin;
+        if (cells->kind == KVC_CELL_FOLD && lay_fold(expected, cells, state))
+            continue;
         for (int32_t row = 1; row < cells->rows; row++)
             number[row] = cells->kind == KVC_CELL_FOLD ? state->fold[row] : number[0];
         if (!lay_cell(expected, cells, cells->laid, number, origin))

@@ -13,12 +13,14 @@
 #include "reference/op.h"
 #include "reference/params.h"
 
-enum { KVC_LAYER_PARTS_MAX = 4, KVC_LANES_SHOWN = 2 };
+enum { KVC_LAYER_PARTS_MAX = 4, KVC_LANES_SHOWN = 2, KVC_FOLDS_KEPT = 64 };
 
 typedef struct kvc_inputs_of_rows {
     unsigned char *cells; /* [token][row][head][channel] */
     int32_t room;         /* tokens that fit */
     int32_t tokens;       /* so many are worked out */
+    unsigned char *folds; /* the same of folds, each in the place that its number gives it; NULL at first */
+    int32_t fold[KVC_FOLDS_KEPT]; /* the number of each and 1; 0 for none */
 } kvc_inputs_of_rows;
 
 /*
@@ -155,6 +157,8 @@ void kvc_inputs_ask(kvc_inputs_kept *kept, const int32_t *numbers, int64_t count
  * too large to be kept, or memory is short.
  */
 const unsigned char *kvc_inputs_find(kvc_inputs *inputs, int32_t rows, const int32_t *numbers, int64_t count);
+/* Those of one fold: sequences come to the same ones again and again. NULL when memory is short. */
+const unsigned char *kvc_inputs_find_fold(kvc_inputs *inputs, int32_t rows, int32_t fold);
 /* Works out those of one token. */
 void kvc_inputs_make(const kvc_inputs *inputs, int32_t number, int32_t rows, unsigned char *out);
 /* Those of a kind, which are made when there are none yet; NULL when there are too many kinds. */

@@ -39,7 +39,8 @@ void kvc_inputs_limit(kvc_inputs_kept *kept) {
     size_t size = 0;
     for (int32_t i = 0; i < kept->used; i++) {
         for (int32_t rows = 1; rows <= KVC_ROWS_MAX; rows++) {
-            size += (size_t)kept->list[i].of_rows[rows - 1].room * stripe(&kept->list[i], rows);
+            const kvc_inputs_of_rows *table = &kept->list[i].of_rows[rows - 1];
+            size += ((size_t)table->room + (table->folds != NULL ? KVC_FOLDS_KEPT : 0)) * stripe(&kept->list[i], rows);
         }
     }
     if (kept->used > KINDS_LIMIT || size > BYTES_LIMIT) {
@@ -51,6 +52,7 @@ void kvc_inputs_close(kvc_inputs_kept *kept) {
     for (int32_t i = 0; i < kept->used; i++) {
         for (int32_t rows = 0; rows < KVC_ROWS_MAX; rows++) {
             free(kept->list[i].of_rows[rows].cells);
+            free(kept->list[i].of_rows[rows].folds);
         }
     }
     kept->used = 0;
@@ -128,4 +130,24 @@ const unsigned char *kvc_inputs_find(kvc_inputs *inputs, int32_t rows, const int
         return NULL;
     }
     return table->cells + (size_t)first * stripe(inputs, rows);
+}
+
+const unsigned char *kvc_inputs_find_fold(kvc_inputs *inputs, int32_t rows, int32_t fold) {
+    if (rows < 1 || rows > KVC_ROWS_MAX || fold < 0) {
+        return NULL;
+    }
+    kvc_inputs_of_rows *table = &inputs->of_rows[rows - 1];
+    size_t size = stripe(inputs, rows);
+    size_t place = (size_t)fold % KVC_FOLDS_KEPT;
+    if (table->folds == NULL) {
+        table->folds = size > 0 && size <= PTRDIFF_MAX / KVC_FOLDS_KEPT ? malloc(KVC_FOLDS_KEPT * size) : NULL;
+        if (table->folds == NULL) {
+            return NULL;
+        }
+    }
+    if (table->fold[place] != fold + 1) {
+        table->fold[place] = fold + 1;
+        kvc_inputs_make(inputs, fold, rows, table->folds + place * size);
+    }
+    return table->folds + place * size;
 }

@@ -181,7 +181,12 @@ void kvc_store_make_cells(const kvc_store *store, const int32_t *numbers, int64_
 }
 
 void kvc_store_write_fold(kvc_store *store, int64_t index, int32_t fold) {
-    make_stripe(store, fold, slot(store, index));
+    const unsigned char *cells = store->inputs != NULL ? kvc_inputs_find_fold(store->inputs, store->rows, fold) : NULL;
+    if (cells != NULL) {
+        memcpy(slot(store, index), cells, kvc_store_stripe(store));
+    } else {
+        make_stripe(store, fold, slot(store, index));
+    }
 }
 
 unsigned char *kvc_store_cell(const kvc_store *store, int32_t row, int32_t head, int64_t index) {
