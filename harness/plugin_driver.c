@@ -199,8 +199,7 @@ static int begin(kvc_driver *driver, const kvc_plan *plan, int another, kvc_erro
 }
 
 /*
- * Before an op. A cache of this program says nothing of layers that it does not have, so that nothing was said of those behind the layers of
- * the op before.
+ * Before an op. A cache of this program says nothing of layers that it does not have: behind those of the op before all is clear.
  */
 static inline void clear(plugin_driver *self)
 {

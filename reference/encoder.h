@@ -98,8 +98,8 @@ static inline kvc_encoded *kvc_encoder_table(kvc_encoder *encoder, kvc_encoding 
     return place > 0 ? &encoder->tables[place - 1] : kvc_encoder_make_table(encoder, encoding, dtype, salt, channels);
 }
 /*
- * One number as all of `rows` rows and `heads` heads have it: [row][head][channel]. Sequences come to the same folds again and again, so the
- * last are kept. NULL when memory is short or there are too many channels. Valid until the next call.
+ * One number as all of `rows` rows and `heads` heads have it: [row][head][channel]. Sequences come to the same folds again and again,
+ * so the last are kept. NULL when memory is short or there are too many channels. Valid until the next call.
  */
 const uint8_t *kvc_encoder_fold(kvc_encoder *encoder, kvc_encoding encoding, kvc_dtype dtype, int salt, int channels, int32_t number,
                                 int32_t rows, int heads);

@@ -53,7 +53,9 @@ static void describe(kvc_expected *expected, const kvc_model *model, int slot, k
     cells->rows = model->rows;
     cells->kind = kind;
     cells->laid = 0;
-    cells->striped = cells->table != NULL && place->heads <= KVC_ENCODED_HEADS ? &cells->table->striped[model->rows - 1][place->heads - 1] : NULL;
+    cells->striped = cells->table != NULL && place->heads <= KVC_ENCODED_HEADS
+                         ? &cells->table->striped[model->rows - 1][place->heads - 1]
+                         : NULL;
     cells->stripe = (size_t)model->rows * (size_t)place->heads * place->cell;
     cells->one_is_dense = 1;
     memset(&cells->tensor, 0, sizeof cells->tensor);

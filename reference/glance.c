@@ -42,7 +42,8 @@ static inline void find_stored(const kvc_judge *judge, int slot, kvc_extent *ext
 }
 
 /* Any other tensor than those that store every token. */
-static inline __attribute__((always_inline)) int is_right(kvc_judge *judge, const kvc_glanced *glanced, int slot, const kvc_extent *extent, const kvc_tensor *tensor)
+static inline __attribute__((always_inline)) int is_right(kvc_judge *judge, const kvc_glanced *glanced, int slot,
+                                                          const kvc_extent *extent, const kvc_tensor *tensor)
 {
     kvc_expected_cells *cells;
 
@@ -98,7 +99,8 @@ static __attribute__((noinline)) int stored_is_right(kvc_judge *judge, const kvc
 }
 
 /* What was announced of a mask fits the keys that are seen through it, of which the first is token number `first` of the log. */
-static inline int mask_is_right(const kvc_judge *judge, const kvc_glanced *glanced, int64_t width, int64_t first, const kvc_observation *observation)
+static inline int mask_is_right(const kvc_judge *judge, const kvc_glanced *glanced, int64_t width, int64_t first,
+                                const kvc_observation *observation)
 {
     int layer = glanced->layer;
 

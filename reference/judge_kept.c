@@ -186,7 +186,7 @@ static int is_unchanged(kvc_judge *judge, const kvc_first_shown *entry, const kv
     return before == NULL || now == NULL || memcmp(before, now, entry->size) == 0;
 }
 
-/* The slot that an entry speaks of, which is about to be another tensor. Most often one of the same name stood here in the sequence before. */
+/* The slot that a new entry speaks of. Most often one of the same name stood here in the sequence before. */
 static int16_t slot_of(kvc_judge *judge, kvc_watched_entry *entry, const char *name)
 {
     size_t at = (size_t)(entry - judge->watch);
