@@ -55,7 +55,7 @@ static int ask(void *context, int at, kvc_verdict_at *verdict)
         kvc_verdict_take(verdict, &replayed);
         self->asked++;
         if (!self->session->options->quiet)
-            (void)fprintf(stderr, "%s %s\n", name_of(self, at), verdict->text);
+            kvc_tell(stderr, "%s %s", name_of(self, at), verdict->text);
     }
     kvc_replayed_clear(&replayed);
     kvc_replayer_close(replayer);
@@ -83,12 +83,12 @@ static int search(bisecting *self, int points)
     }
     status = kvc_bisect(points, ask, self, verdict, &changed);
     if (status == 0 && changed == 0) {
-        (void)printf("the same at both ends: %s\n", verdict[0].text);
+        kvc_tell(stdout, "the same at both ends: %s", verdict[0].text);
         status = KVC_EXIT_FINDINGS;
     } else if (status == 0) {
-        (void)printf("%s in %s (%d of %d tried)\n  %s %s\n  %s %s\n", word_for(&verdict[changed - 1], &verdict[changed]),
-                     name_of(self, changed), self->asked, points, name_of(self, changed - 1), verdict[changed - 1].text,
-                     name_of(self, changed), verdict[changed].text);
+        kvc_tell(stdout, "%s in %s (%d of %d tried)", word_for(&verdict[changed - 1], &verdict[changed]), name_of(self, changed), self->asked, points);
+        for (int at = changed - 1; at <= changed; at++)
+            kvc_tell(stdout, "  %s %s", name_of(self, at), verdict[at].text);
     }
     free(verdict);
     return status;

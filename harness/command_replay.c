@@ -40,7 +40,7 @@ static void print_state(FILE *out, const char *what, const cJSON *state)
 {
     char *text = cJSON_PrintUnformatted(state);
 
-    (void)fprintf(out, "  %s %s\n", what, text != NULL ? text : "?");
+    kvc_tell(out, "  %s %s", what, text != NULL ? text : "?");
     cJSON_free(text);
 }
 
@@ -77,15 +77,14 @@ static void print_verdict(replaying *self, const replay *one, const kvc_replayed
     const char *words = judge(self, one, replayed->version, replayed->outcome, replayed->law);
 
     if (replayed->outcome == KVC_CASE_ABSENT || replayed->outcome == KVC_CASE_IMPOSSIBLE) {
-        (void)fprintf(self->out, "%s: %s: %s%s\n", one->path, kvc_case_outcome_text(replayed->outcome, KVC_ALIVE), replayed->why.text, words);
+        kvc_tell(self->out, "%s: %s: %s%s", one->path, kvc_case_outcome_text(replayed->outcome, KVC_ALIVE), replayed->why.text, words);
     } else if (replayed->outcome == KVC_CASE_CONFORMS) {
-        (void)fprintf(self->out, "%s: conforms on %s %s%s\n", one->path, replayed->subject, replayed->version, words);
+        kvc_tell(self->out, "%s: conforms on %s %s%s", one->path, replayed->subject, replayed->version, words);
     } else {
-        (void)fprintf(self->out, "%s: breaks %s on %s %s%s\n", one->path, kvc_law_name(replayed->law), replayed->subject,
-                     replayed->version, words);
+        kvc_tell(self->out, "%s: breaks %s on %s %s%s", one->path, kvc_law_name(replayed->law), replayed->subject, replayed->version, words);
         /* What is known needs one line. */
         if (strcmp(words, ", as expected") != 0) {
-            (void)fprintf(self->out, "  %s\n", cJSON_IsString(title) ? title->valuestring : "?");
+            kvc_tell(self->out, "  %s", cJSON_IsString(title) ? title->valuestring : "?");
             print_state(self->out, "expected", cJSON_GetObjectItemCaseSensitive(replayed->detail, "expected"));
             print_state(self->out, "observed", cJSON_GetObjectItemCaseSensitive(replayed->detail, "observed"));
         }

@@ -41,7 +41,7 @@ static void begin(smoking *self, const char *what)
 static void check(smoking *self, int good, const char *what, const char *why)
 {
     self->state->problems = self->state->problems + !good;
-    (void)fprintf(self->out, "%s %s%s%s\n", good ? "ok  " : "FAIL", what, good ? "" : ": ", good ? "" : why);
+    kvc_tell(self->out, "%s %s%s%s", good ? "ok  " : "FAIL", what, good ? "" : ": ", good ? "" : why);
 }
 
 /* What a step must show, whatever the subject does. */

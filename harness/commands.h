@@ -5,6 +5,7 @@
 #define KVC_HARNESS_COMMANDS_H
 
 #include <signal.h>
+#include <stdio.h>
 
 #include <cjson/cJSON.h>
 
@@ -44,5 +45,7 @@ int kvc_run_seeds(const kvc_session *session);
 
 /* Writes `kvconform: TEXT` as one line to standard error, with nothing in it that a terminal would act on. */
 void kvc_complain(const char *text);
+/* Prints one line for a person, in which words of a subject act on no terminal: what they hold beside text is made visible. */
+__attribute__((format(printf, 2, 3))) void kvc_tell(FILE *out, const char *format, ...);
 
 #endif

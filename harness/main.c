@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,30 @@ void kvc_complain(const char *text)
     kvc_text_add_terminal(&shown, text, KVC_LINES_SHOW);
     (void)fprintf(stderr, "kvconform: %s\n", kvc_text_string(&shown));
     kvc_text_free(&shown);
+}
+
+void kvc_tell(FILE *out, const char *format, ...)
+{
+    kvc_text shown = {0};
+    va_list arguments;
+    char *line = NULL;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    line = length >= 0 ? malloc((size_t)length + 1) : NULL;
+    if (line == NULL) {
+        kvc_complain("not enough memory for a line");
+        return;
+    }
+    va_start(arguments, format);
+    (void)vsnprintf(line, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    kvc_text_add_terminal(&shown, line, KVC_LINES_SHOW);
+    (void)fprintf(out, "%s\n", kvc_text_string(&shown));
+    kvc_text_free(&shown);
+    free(line);
 }
 
 static void catch_signals(void)
