@@ -12,7 +12,8 @@ for subject in transformers mlx-lm; do
   versions() { grep -oh '"[0-9][0-9.]*": "[a-zA-Z]*"' "$@" | sed 's/:.*//' | sort -u; }
   versions "$KVC_TOP/cases/$subject"/*.json >all
   [ "$(wc -l <all)" -gt 3 ] || fail "the corpus of $subject names no versions"
-  for file in "$KVC_TOP/cases/$subject"/*.json; do
+  find "$KVC_TOP/cases/$subject" -name '*.json' | sort >files
+  while read -r file; do
     ! grep -q '"expect": {' "$file" || versions "$file" | cmp -s - all || fail "$file leaves out a version: $(versions "$file" | diff - all | head -n 3)"
-  done
+  done <files
 done

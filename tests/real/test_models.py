@@ -41,6 +41,12 @@ def test_windows_that_record_are_clean_as_assisted_decoding_calls_them() -> None
     assert {name: [finding["title"] for finding in entry["findings"]] for name, entry in runs.items()} == {
         f"model/{name}": [] for name in RIGHT_WHILE_RECORDING
     }
+    for entry in runs.values():
+        crops = [
+            row["count"] for row in entry["coverage"] if row["op"] == "crop" and "asked for some" in row["situation"]
+        ]
+        assert sum(crops) > 100, "drafts were taken back"
+        assert "DynamicSlidingWindowLayer" in entry["layers"]
 
 
 def test_what_a_model_predicts_after_a_wrong_crop(tmp_path: Path) -> None:
@@ -51,6 +57,9 @@ def test_what_a_model_predicts_after_a_wrong_crop(tmp_path: Path) -> None:
     assert silent
     for finding in silent:
         assert finding["severity"] == "silent"
+        told = finding["model"]
+        assert (told["cache"], told["layers"]) == ("DynamicCache", ["DynamicLayer"] * 2)
+        assert (told["promised"], told["links"]) == (True, []), "the layers are right: what is wrong is the model's own"
         assert finding["observed"]["difference"] > 0.01
         script = report / "cases" / f"{finding['id']}.py"
         done = subprocess.run([PYTHON, str(script)], capture_output=True, text=True, env=plain(), check=False)
@@ -78,6 +87,35 @@ def test_a_crop_that_spoils_the_mask_is_found_and_shows_alone(tmp_path: Path) ->
     status, text = run("replay", str(file), "--python", PYTHON)
     assert status == 1, text
     assert "REFUSE" in text or "raises" in text
+
+
+def test_the_corpus_of_models_shows_what_it_must() -> None:
+    """One that is wrong by itself, two that follow from their layers, one whose reset forgets a part."""
+    folder = TOP / "cases" / "transformers" / "models"
+    status, text = run("replay", str(folder), "--python", PYTHON)
+    assert status == 0, text
+    assert text.endswith(f"{len(list(folder.glob('*.json')))} as expected, 0 not as expected\n"), text
+
+
+@pytest.mark.skipif(not LONG, reason="explores two layers too: set KVCONFORM_LONG to 1")
+@pytest.mark.parametrize(
+    ("name", "layer", "ops"),
+    [
+        ("falcon_mamba", "LinearAttentionLayer", ["record", "crop"]),
+        ("gemma3_text", "DynamicSlidingWindowLayer", ["record", "crop"]),
+    ],
+)
+def test_a_fault_of_a_layer_reaches_models(name: str, layer: str, ops: list[str]) -> None:
+    """The model's finding names the fault by the id that the layer's own run gives it."""
+    runs = run_models(f"transformers:{layer}", f"transformers:model/{name}")
+    own = {finding["id"] for finding in runs[layer]["findings"]}
+    linked = [
+        finding
+        for finding in runs[f"model/{name}"]["findings"]
+        if {op[0] for op in finding["case"]["ops"]} >= set(ops)
+        and any(link["variant"] == layer and link["id"] in own for link in finding["model"]["links"])
+    ]
+    assert linked
 
 
 def test_models_are_no_part_of_what_is_said_of_all_classes() -> None:
