@@ -71,6 +71,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--kvconform-like", metavar="transformers:LAYER", help="the layer as which it is used (its nearest base)"
     )
     group.addoption("--kvconform-budget", default="2000", metavar="N", help="sequences (2000)")
+    group.addoption(
+        "--kvconform-jobs", default="1", metavar="N", help="worker processes; each imports the class anew (1)"
+    )
     group.addoption("--kvconform-seed", default="1", metavar="N", help="the same seed gives the same sequences (1)")
 
 
@@ -195,6 +198,7 @@ class CacheUnderTest(pytest.Collector):
             "--quiet",
         ]
         command += ["--budget", option("--kvconform-budget"), "--seed", option("--kvconform-seed")]
+        command += ["--jobs", option("--kvconform-jobs")]
         done = subprocess.run(
             command,
             capture_output=True,

@@ -37,6 +37,8 @@ class Oldest(DynamicLayer):
 class Stranger:
     """Derives from nothing that is known."""
 '''
+UNRELATED = "class Plain:\n    def crop(self):\n        pass\n"
+"""A module that imports nothing: what is wrong with a command line is told without a subject."""
 TESTS = "def test_of_their_own():\n    pass\n"
 
 pytestmark = pytest.mark.skipif(
@@ -48,6 +50,7 @@ pytestmark = pytest.mark.skipif(
 def folder(tmp_path: Path) -> Path:
     """A project with cache classes and a test of its own."""
     (tmp_path / "caches.py").write_text(CLASSES, encoding="utf-8")
+    (tmp_path / "unrelated.py").write_text(UNRELATED, encoding="utf-8")
     (tmp_path / "test_own.py").write_text(TESTS, encoding="utf-8")
     return tmp_path
 
@@ -128,13 +131,13 @@ def test_not_run_is_no_pass(interpreter: str, folder: Path) -> None:
 def test_wrong_command_lines(interpreter: str, folder: Path) -> None:
     """Said in one line."""
     for words, said in (
-        (["--kvconform", "caches:Nobody"], "expected MODULE:CLASS"),
+        (["--kvconform", "unrelated:Nobody"], "expected MODULE:CLASS"),
         (["--kvconform", "nowhere:Nobody"], "expected MODULE:CLASS"),
-        (["--kvconform", "caches:DynamicLayer.crop"], "this is no class"),
+        (["--kvconform", "unrelated:Plain.crop"], "this is no class"),
     ):
         status, output, _ = run(interpreter, folder, *words)
         assert status == 4, output
         assert said in output
-    status, output, _ = run(interpreter, folder, "--kvconform", "caches:Faithful", program="no-such-program")
+    status, output, _ = run(interpreter, folder, "--kvconform", "unrelated:Plain", program="no-such-program")
     assert status == 4, output
     assert "put kvconform into PATH" in output
