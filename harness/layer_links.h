@@ -15,7 +15,7 @@ typedef struct kvc_layer_links_options {
     const kvc_catalogue *catalogue;
     const kvc_contract *contract;
     const char *const *variants; /* those of the subject, NULL-ended */
-    kvc_selection selection;     /* subject, version, contract, seed and profile, as for the run of any variant */
+    kvc_selection selection;     /* subject, version, contract, seed and profile of the layers' runs */
     uint64_t sequences;          /* the budget of a variant; each has its share of it, at most `portion` */
     uint64_t portion;
     uint64_t deaths;             /* as in kvc_explore_options */

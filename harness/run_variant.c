@@ -189,7 +189,7 @@ static int renew(exploring *self, int finished)
     return 1;
 }
 
-/* What single layers are studied with: as in runs of their own, up to one portion. */
+/* What single layers are studied with: as in runs of their own in the standard profile, up to one portion. */
 static int open_links(exploring *self)
 {
     const kvc_options *options = self->running->session->options;
@@ -197,6 +197,8 @@ static int open_links(exploring *self)
                                      .variants = self->variants, .selection = self->selection, .portion = self->portion,
                                      .deaths = self->deaths};
 
+    /* A fault of a layer has its name from what any caller may do, whatever the model was asked. */
+    kvc_profile_of(KVC_HOSTILE, &links.selection.draws);
     links.sequences = kvc_options_bounds_sequences(options) && options->verb != KVC_VERB_FUZZ ? options->sequences : KVC_BUDGET_STANDARD;
     if (self->running->links == NULL)
         self->running->links = kvc_layer_links_open(&links);

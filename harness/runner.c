@@ -676,6 +676,37 @@ static int compare_sequences(kvc_runner *runner, flight *shown, int sequence, kv
 }
 
 /*
+ * Whether the appends of a sequence alone, without what was done between them, already predict something else than the same tokens in one
+ * piece, or fail: then nothing between them is to blame. Returns 0 with *error set.
+ */
+static int is_shown_by_appends(kvc_runner *runner, const flight *shown, const kvc_sequence *ops, uint64_t refused, int recording,
+                               int *is_shown, kvc_error *error)
+{
+    control pieces = {.prediction = &runner->control_prediction[0]};
+    control whole = {.prediction = &runner->control_prediction[1]};
+    kvc_sequence appends = {0};
+    kvc_sequence one = {0};
+    int32_t tokens = 0;
+
+    if (recording)
+        appends.op[appends.count++] = one.op[one.count++] = (kvc_op){.kind = KVC_RECORD, .n = 1};
+    for (int at = 0; at < ops->count; at++) {
+        if (ops->op[at].kind == KVC_APPEND && (refused >> at & 1u) == 0 && appends.count < KVC_OPS_MAX) {
+            appends.op[appends.count++] = ops->op[at];
+            tokens += ops->op[at].n;
+        }
+    }
+    one.op[one.count++] = (kvc_op){.kind = KVC_APPEND, .n = tokens};
+    runner->flight[1].plan.params.batch = shown->plan.params.batch;
+    kvc_prediction_start(pieces.prediction);
+    kvc_prediction_start(whole.prediction);
+    if (!run_control(runner, &appends, NULL, &pieces, error) || !run_control(runner, &one, NULL, &whole, error))
+        return 0;
+    *is_shown = pieces.failed || whole.failed || !(kvc_prediction_distance(pieces.prediction, whole.prediction) <= kvc_prediction_bound());
+    return 1;
+}
+
+/*
  * RESUME for whole models: with a fresh cache that is given only the tokens that are still there, the last append must predict the
  * same. Two fresh caches are asked, one in the same pieces and one in a single piece. Where these differ, the model itself depends on
  * how it is fed: that is told of sequences that do nothing but append, and no other op is blamed for it.
@@ -746,7 +777,12 @@ static int compare_predictions(kvc_runner *runner, flight *shown, int sequence, 
         double noise = kvc_prediction_distance(pieces.prediction, whole.prediction);
         double least = kvc_prediction_bound() + 8 * noise;
         failure.apart = (float)fmin(kvc_prediction_distance(seen, pieces.prediction), kvc_prediction_distance(seen, whole.prediction));
+        int is_shown;
         if (!(noise <= kvc_prediction_bound()) || failure.apart <= least)
+            return 1;
+        if (!is_shown_by_appends(runner, shown, &ops, refused, recording, &is_shown, error))
+            return 0;
+        if (is_shown)
             return 1;
         failure.law = (uint8_t)kvc_prediction_law(&ops, refused, &rule);
         /* It was said, with recording on since the first append, that the crop could be done. */

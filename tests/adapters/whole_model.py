@@ -1,4 +1,4 @@
-"""Toy models with caches, in plain Python: one whose layer is wrong, one that is wrong by itself, and a right one.
+"""Toy models with caches, in plain Python: one whose layer is wrong, two that are wrong by themselves, and a right one.
 
 It is run as `kvconform run exec:'python3 tests/adapters/whole_model.py'`. What a model predicts is a number for each
 word that follows from the tokens before it, as its first layer holds them.
@@ -42,7 +42,7 @@ CONTRACT = {
         {
             "rule": "crop",
             "value": "either",
-            "variants": ["by_layer", "by_itself", "right"],
+            "variants": ["by_*", "right"],
             "basis": "inferred",
             "source": "A toy.",
         },
@@ -65,6 +65,7 @@ class RightLayer(Cache):
 LAYERS: dict[str, tuple[type[Cache], ...]] = {
     "by_layer": (StaleLayer, RightLayer),
     "by_itself": (RightLayer, RightLayer),
+    "by_feeding": (RightLayer, RightLayer),
     "right": (RightLayer, RightLayer),
 }
 
@@ -77,6 +78,7 @@ class Model:
         self.layers = [owner(dict(params, heads=1, key_dim=8, value_dim=8, watch=0)) for owner in LAYERS[name]]
         self.next = 0
         self.resets = 0
+        self.spoilt = False
 
     def append(self, count: int, numbers: list[Any] | None) -> Tensor:
         """What is predicted behind each new token of each row."""
@@ -87,6 +89,8 @@ class Model:
             token = numbers[at] if numbers else at
             pairs.append((token[0], token[1]) if isinstance(token, list) else (token, list(range(rows))))
         self.next += count
+        # What is wrong by how it is fed does not get over several tokens that come to others.
+        self.spoilt |= self.name == "by_feeding" and count > 1 and bool(self.layers[0].rows[0])
         for row in range(rows):
             for token, origins in pairs:
                 for layer in self.layers:
@@ -95,6 +99,7 @@ class Model:
                 seen = sum((31 * number + 17 * of + 1) * (place + 1) for place, (number, of) in enumerate(held))
                 # What is wrong by itself counts from another place once it was reset.
                 seen += 5 * self.resets if self.name == "by_itself" else 0
+                seen += 3 if self.spoilt else 0
                 values = [1 + seen * (word + 1) % 97 / 97 for word in range(WORDS)]
                 logits += struct.pack(f"<{WORDS}d", *values)
         return "returned.logits", [rows, count, WORDS], logits

@@ -1,4 +1,4 @@
-# Whole models: what is told of a finding, and the fault of a layer that it follows from, which has the same id in the layer's own run.
+# Whole models: no crop is blamed for how a model is fed; what is told of a finding, and the fault of a layer that it follows from, which has the same id in the layer's own run.
 command -v python3 >/dev/null || skip 'no python3'
 export PYTHONDONTWRITEBYTECODE=1
 toy="exec:python3 $KVC_TOP/tests/adapters/whole_model.py"
