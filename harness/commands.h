@@ -11,6 +11,18 @@
 
 #include "harness/options.h"
 
+struct kvc_finding;
+
+/* What is known of variants before a run. */
+typedef struct kvc_known {
+    /* Puts up to `most` findings of a variant into `out` and returns how many. */
+    int (*of)(const void *context, const char *subject, const char *version, const char *variant, const struct kvc_finding **out, int most);
+    /* Whether what a run has met is known, of the variant or of one of its layers (names with `+` between, or NULL). */
+    int (*covers)(const void *context, const char *subject, const char *version, const char *variant, const char *layers,
+                  const struct kvc_finding *met);
+    const void *context;
+} kvc_known;
+
 /* Everything that a verb needs. */
 typedef struct kvc_session {
     const kvc_options *options;
@@ -19,6 +31,7 @@ typedef struct kvc_session {
     const char *data; /* folder */
     kvc_catalogue *catalogue;
     const volatile sig_atomic_t *stop; /* set by Ctrl-C */
+    const kvc_known *known; /* or NULL */
 } kvc_session;
 
 int kvc_command_run(const kvc_session *session);

@@ -91,9 +91,11 @@ static int compare_entries(const void *left, const void *right)
     return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
 }
 
-/* Sequences that failed for the cause of a finding, of which `first` is the number of the first. */
-static void count_failures(kvc_finding *finding, uint64_t failures, uint64_t first)
+/* Sequences that failed for the cause of a finding, of which `first` is the number of the first. One that is known is met with the first. */
+static void count_failures(explorer *self, kvc_finding *finding, uint64_t failures, uint64_t first)
 {
+    if (finding->given && finding->failures == 0)
+        exclude_trigger(self, finding);
     finding->failures += failures;
     if (first < finding->first)
         finding->first = first;
@@ -185,7 +187,7 @@ static kvc_crew_result work_up(explorer *self, const kvc_tally_entry *entry, int
     if (!kvc_finding_name(self->bench, &finding, self->error))
         return KVC_CREW_FAILED;
     if (finding.params.call == KVC_CALL_POSITION && (cover = find_cover(self, &finding)) >= 0) {
-        count_failures(&out->finding[cover], finding.failures, finding.first);
+        count_failures(self, &out->finding[cover], finding.failures, finding.first);
         *owner = (int16_t)cover;
         return KVC_CREW_DONE;
     }
@@ -207,7 +209,7 @@ static kvc_crew_result work_up(explorer *self, const kvc_tally_entry *entry, int
     }
     cover = find_cover(self, &finding);
     if (cover >= 0) {
-        count_failures(&out->finding[cover], finding.failures, finding.first);
+        count_failures(self, &out->finding[cover], finding.failures, finding.first);
         *owner = (int16_t)cover;
         return KVC_CREW_DONE;
     }
@@ -217,6 +219,36 @@ static kvc_crew_result work_up(explorer *self, const kvc_tally_entry *entry, int
     if (again)
         exclude_trigger(self, &out->finding[*owner]);
     return result;
+}
+
+/* A run begins with what is known: half of the room is left for what is new. */
+static void begin_with_known(explorer *self)
+{
+    kvc_exploration *out = self->out;
+
+    for (int at = 0; at < self->options->knowns && out->findings < KVC_FINDINGS_MAX / 2; at++) {
+        kvc_finding *finding = &out->finding[out->findings++];
+        *finding = *self->options->known[at];
+        finding->given = 1;
+        finding->first = UINT64_MAX;
+    }
+}
+
+/* What is known and was not met is not of this run. */
+static int is_unmet(const kvc_finding *finding)
+{
+    return finding->given && finding->failures == 0;
+}
+
+static void drop_unmet(kvc_exploration *out)
+{
+    int kept = 0;
+
+    for (int at = 0; at < out->findings; at++) {
+        if (!is_unmet(&out->finding[at]))
+            out->finding[kept++] = out->finding[at];
+    }
+    out->findings = kept;
 }
 
 /* An op that ends the process again and again, wherever the cache stands, is not asked for any more. */
@@ -270,7 +302,7 @@ static kvc_crew_result work_up_round(explorer *self)
         int same = find_known(self, entry);
         if (same >= 0) {
             if (self->owner[same] >= 0)
-                count_failures(&self->out->finding[self->owner[same]], entry->failures, entry->first);
+                count_failures(self, &self->out->finding[self->owner[same]], entry->failures, entry->first);
             continue;
         }
         if (known->count == KVC_TALLY_MAX) {
@@ -362,7 +394,7 @@ static void merge_after_proof(explorer *self, int at)
 {
     kvc_exploration *out = self->out;
 
-    for (int other = 0; other < out->findings; other++) {
+    for (int other = 0; other < out->findings && !out->finding[at].given; other++) {
         if (other == at || !(kvc_finding_covers(&out->finding[other], &out->finding[at]) ||
                              strcmp(out->finding[other].id, out->finding[at].id) == 0))
             continue;
@@ -371,7 +403,7 @@ static void merge_after_proof(explorer *self, int at)
                                           out->finding[other].sequence.op,
                                           (size_t)out->finding[other].sequence.count) <= 0)
             continue;
-        count_failures(&out->finding[other], out->finding[at].failures, out->finding[at].first);
+        count_failures(self, &out->finding[other], out->finding[at].failures, out->finding[at].first);
         for (int entry = 0; entry < self->known->count; entry++) {
             int16_t owner = self->owner[entry];
             self->owner[entry] = (int16_t)(owner == at ? other - (other > at) : owner - (owner > at));
@@ -390,7 +422,8 @@ static kvc_crew_result finish_findings(explorer *self)
     kvc_crew_result result = KVC_CREW_DONE;
 
     for (int at = 0; at < out->findings && result == KVC_CREW_DONE; at++) {
-        if (out->finding[at].finished)
+        if (out->finding[at].finished || out->finding[at].given ||
+            (self->options->is_known != NULL && self->options->is_known(self->options->context, &out->finding[at])))
             continue;
         result = kvc_finding_prove(self->bench, &out->finding[at], self->error);
         if (!kvc_finding_name(self->bench, &out->finding[at], self->error))
@@ -399,7 +432,7 @@ static kvc_crew_result finish_findings(explorer *self)
     for (int at = out->findings - 1; at >= 0; at--)
         merge_after_proof(self, at);
     for (int at = 0; at < out->findings && result == KVC_CREW_DONE; at++) {
-        if (out->finding[at].finished)
+        if (out->finding[at].finished || is_unmet(&out->finding[at]))
             continue;
         result = look_for_flakes(self, &out->finding[at]);
         if (result == KVC_CREW_DONE)
@@ -554,7 +587,7 @@ static void keep_unfinished(explorer *self, kvc_crew_result result)
         if (cover < 0 && kvc_finding_name(self->bench, &finding, &ignored))
             cover = find_cover(self, &finding);
         if (cover >= 0)
-            count_failures(&out->finding[cover], finding.failures, finding.first);
+            count_failures(self, &out->finding[cover], finding.failures, finding.first);
         else if (out->findings < KVC_FINDINGS_MAX)
             out->finding[out->findings++] = finding;
         else
@@ -563,6 +596,7 @@ static void keep_unfinished(explorer *self, kvc_crew_result result)
     self->tally->count = 0;
     for (int at = out->findings - 1; at >= 0 && result != KVC_CREW_DONE; at--)
         merge_after_proof(self, at);
+    drop_unmet(out);
     for (int at = 0; at < out->findings; at++) {
         kvc_finding *finding = &out->finding[at];
         if (finding->detail == NULL)
@@ -599,6 +633,7 @@ kvc_crew_result kvc_explore(const kvc_bench *bench, kvc_generator *generator, co
         self->out = out;
         self->error = error;
         kvc_crew_hurry(bench->crew, 0);
+        begin_with_known(self);
         result = run_rounds(self);
         if (result == KVC_CREW_DONE)
             result = finish_findings(self);

@@ -20,7 +20,10 @@ typedef struct kvc_explore_options {
     uint64_t deaths; /* gives the variant up after the round in which its process has ended more often; 0: no bound */
     kvc_guide *guide; /* goes on where it says, and keeps what reaches something new; NULL: from the first sequence, and nothing is kept */
     void (*save)(void *context, const struct kvc_exploration *exploration); /* with a guide: there is something new, and it is finished */
-    void *context;
+    int (*is_known)(void *context, const kvc_finding *finding); /* not to be proved: it is known what it is; may be NULL */
+    void *context; /* of both */
+    const kvc_finding *const *known; /* what is known of the variant before: failures that it covers are counted for it */
+    int knowns;
 } kvc_explore_options;
 
 typedef struct kvc_exploration {

@@ -132,6 +132,21 @@ static void name_cause(const kvc_plan *plan, kvc_finding *finding)
     }
 }
 
+/*
+ * The kind of the layer of a container that does wrong: the one that holds the tensor or the number, or that had to refuse. An error says
+ * not which layer raised it.
+ */
+static void name_layer(const kvc_plan *plan, kvc_finding *finding)
+{
+    const kvc_failure *failure = &finding->failure;
+    int at = failure->deviation == KVC_NOT_REFUSED ? failure->rule_layer : failure->layer;
+
+    finding->layer[0] = '\0';
+    if (plan->spec->layers > 0 && failure->deviation != KVC_REFUSED && at >= 0 && at < plan->layers &&
+        !(failure->slot >= 0 && failure->slot < plan->slots && is_of_container(plan, failure->slot)))
+        (void)snprintf(finding->layer, sizeof finding->layer, "%s", plan->layer[at].spec->variant);
+}
+
 static uint32_t hash_text(const char *text)
 {
     uint32_t hash = 2166136261u;
@@ -154,6 +169,7 @@ int kvc_finding_name(const kvc_bench *bench, kvc_finding *finding, kvc_error *er
     add_laws_of_case(finding);
     name_tensor(&plan, finding);
     name_cause(&plan, finding);
+    name_layer(&plan, finding);
     (void)kvc_situation_text(&finding->failure.situation, finding->situation, sizeof finding->situation);
     if (finding->law == KVC_CALL)
         (void)snprintf(cause, sizeof cause, "%s|CALL|%s|%s", bench->variant, kvc_call_name(finding->params.call),

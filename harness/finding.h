@@ -20,11 +20,13 @@ typedef struct kvc_finding {
     int proved;            /* every smaller sequence was run */
     uint64_t smaller_tried;
     int shrunk;            /* made as small as it goes */
+    int given;             /* known before the run, from a case that is kept: neither made smaller nor proved again */
     int finished;          /* proved or given up, tried again and described */
     int flaky;             /* the minimal case did not fail in the same way each time */
     char tries[KVC_TRIES + 1][256]; /* what its runs showed, that which describes it last; "": there was none */
     char tensor[160];      /* "keys" or "keys of DynamicLayer", "length" ... */
     char wrong[200];       /* that of it which is part of the cause */
+    char layer[KVC_SPEC_NAME_MAX]; /* of a container: the kind of the layer that it shows in; "" where none is told */
     char situation[200];
     char id[48];
     char *detail; /* JSON with expected, observed and title; owned */

@@ -230,7 +230,7 @@ static int try_file(trying *self, const char *path)
     place = place_of(self, one.variant, kvc_dtype_name((kvc_dtype)one.params.dtype));
     if (replayed.outcome == KVC_CASE_BREAKS && kvc_baseline_find(&self->gate->baseline, replayed.id, &place) == NULL &&
         !is_told(self->gate, replayed.id, one.variant, self->version) &&
-        !(replayed.id[0] != '\0' && kvc_gate_covers(self->gate, &replayed.finding, self->subject, self->version, one.variant))) {
+        !kvc_gate_knows(self->session, self->gate, self->replayer, &replayed, one.variant)) {
         cJSON *tries = cJSON_CreateArray();
         kvc_gate_state state;
         error.text[0] = '\0';
@@ -394,11 +394,33 @@ static int settle(const kvc_session *session, kvc_gate *gate)
     return good ? 0 : KVC_EXIT_INTERNAL;
 }
 
+/* What the cases of the baseline have shown of a variant. */
+static int known_of(const void *context, const char *subject, const char *version, const char *variant, const kvc_finding **out, int most)
+{
+    const kvc_gate *gate = context;
+    kvc_baseline_place place = {subject, version, variant, "", ""};
+    int count = 0;
+
+    for (int at = 0; at < gate->items && count < most; at++) {
+        if (kvc_gate_speaks_of(&gate->item[at], &place) && strcmp(gate->item[at].version, version) == 0)
+            out[count++] = gate->item[at].shown;
+    }
+    return count;
+}
+
+static int covers(const void *context, const char *subject, const char *version, const char *variant, const char *layers,
+                  const kvc_finding *met)
+{
+    return kvc_gate_covers(context, met, subject, version, variant, layers);
+}
+
 int kvc_gate_look(const kvc_session *session, int may_be_new, kvc_gate *gate)
 {
     time_t now = time(NULL);
     struct tm day;
     kvc_error error = {""};
+    const kvc_known known = {known_of, covers, gate};
+    kvc_session running = *session;
     int is_there;
     int status;
 
@@ -414,7 +436,8 @@ int kvc_gate_look(const kvc_session *session, int may_be_new, kvc_gate *gate)
     status = try_cases(session, gate);
     if (status != 0)
         return status;
-    gate->run_status = kvc_run_targets(session, &gate->result);
+    running.known = &known;
+    gate->run_status = kvc_run_targets(&running, &gate->result);
     if (gate->result == NULL || gate->run_status == KVC_EXIT_USAGE || gate->run_status == KVC_EXIT_INTERNAL ||
         gate->run_status == KVC_EXIT_INTERRUPTED)
         return gate->run_status;

@@ -10,6 +10,7 @@
 #include "harness/baseline.h"
 #include "harness/commands.h"
 #include "harness/finding.h"
+#include "harness/replay.h"
 
 typedef enum kvc_gate_state {
     KVC_GATE_KNOWN = 0, /* a finding that the baseline holds */
@@ -54,11 +55,24 @@ void kvc_gate_clear(kvc_gate *gate);
 /* Whether a variant that has findings was not run to its end: what it did not come to may be new. */
 int kvc_gate_was_cut_short(const cJSON *run);
 
+/* Whether an item is that of an entry about a variant whose case was tried and shows its fault. */
+int kvc_gate_speaks_of(const kvc_gate_item *item, const kvc_baseline_place *place);
+
 /*
  * What joins failures to one finding within a run joins a finding to an entry: with another seed a fault may be met past a boundary
- * first, and has another id then. Whether an entry covers what was met at `version` ...
+ * first, and has another id then. Whether an entry covers what was met at `version`, of the variant or of a kind of layer of `layers` (names
+ * with `+` between; NULL: it has none) ...
  */
-int kvc_gate_covers(const kvc_gate *gate, const kvc_finding *met, const char *subject, const char *version, const char *variant);
+int kvc_gate_covers(const kvc_gate *gate, const kvc_finding *met, const char *subject, const char *version, const char *variant,
+                    const char *layers);
+/*
+ * Whether what is known of a kind of layer by itself covers what was met in a container of layers `layers`: the layer that does wrong is of
+ * that kind.
+ */
+int kvc_gate_layer_covers(const kvc_finding *known, const char *layer, const kvc_finding *met, const char *layers);
+/* Whether a case that was run, of `variant`, shows what an entry covers, of the variant or of a kind of layer that it contains. */
+int kvc_gate_knows(const kvc_session *session, const kvc_gate *gate, kvc_replayer *replayer, const kvc_replayed *met,
+                   const char *variant);
 /* ... and takes those away that are new and covered; their cases are run again for it. Returns 0, or an exit status as told. */
 int kvc_gate_cover(const kvc_session *session, kvc_gate *gate);
 

@@ -77,19 +77,99 @@ static int is_known(const kvc_finding *known, const kvc_finding *met)
     return kvc_finding_covers(known, met) || is_of_rows_left_behind(known, met) || is_of_window_of_one(known, met);
 }
 
-int kvc_gate_covers(const kvc_gate *gate, const kvc_finding *met, const char *subject, const char *version, const char *variant)
+int kvc_gate_speaks_of(const kvc_gate_item *item, const kvc_baseline_place *place)
+{
+    return item->state == KVC_GATE_KNOWN && item->shown != NULL && kvc_baseline_applies(item->entry, place) &&
+           strcmp(kvc_json_string(item->entry->item, "subject"), place->subject) == 0 &&
+           strcmp(kvc_json_string(item->entry->item, "variant"), place->variant) == 0;
+}
+
+/* Whether a name is one of several with `+` between. */
+static int is_word_of(const char *words, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *at = words; at != NULL; at = strchr(at, '+')) {
+        at += *at == '+';
+        if (strncmp(at, name, length) == 0 && (at[length] == '\0' || at[length] == '+'))
+            return 1;
+    }
+    return 0;
+}
+
+int kvc_gate_layer_covers(const kvc_finding *known, const char *layer, const kvc_finding *met, const char *layers)
+{
+    /* An error does not say which layer raised it: where one is known it must be the same complaint. */
+    int is_of_layer = met->failure.deviation == KVC_REFUSED
+                          ? is_word_of(layers, layer) &&
+                                (known->failure.deviation != KVC_REFUSED || known->failure.complaint == met->failure.complaint)
+                          : strcmp(met->layer, layer) == 0;
+
+    return is_of_layer && is_known(known, met);
+}
+
+int kvc_gate_covers(const kvc_gate *gate, const kvc_finding *met, const char *subject, const char *version, const char *variant,
+                    const char *layers)
 {
     kvc_baseline_place place = {subject, version, variant, "", ""};
 
     for (int at = 0; at < gate->items; at++) {
-        const kvc_gate_item *item = &gate->item[at];
         /* Its case was tried at one version; the entry speaks of all to which it applies. */
-        if (item->state == KVC_GATE_KNOWN && item->shown != NULL && kvc_baseline_applies(item->entry, &place) &&
-            strcmp(kvc_json_string(item->entry->item, "subject"), subject) == 0 &&
-            strcmp(kvc_json_string(item->entry->item, "variant"), variant) == 0 && is_known(item->shown, met))
+        const kvc_gate_item *item = &gate->item[at];
+        kvc_baseline_place of_layer = {subject, version, item->entry != NULL ? kvc_json_string(item->entry->item, "variant") : "", "", ""};
+        if (kvc_gate_speaks_of(item, &place) && is_known(item->shown, met))
+            return 1;
+        if (layers != NULL && kvc_gate_speaks_of(item, &of_layer) && kvc_gate_layer_covers(item->shown, of_layer.variant, met, layers))
             return 1;
     }
     return 0;
+}
+
+/* Whether the case of an entry of a kind of layer, run here, shows what covers the finding that was met in a container of such layers. */
+static int shows_layer(const kvc_session *session, const kvc_baseline_entry *entry, kvc_replayer *replayer, const kvc_replayed *met,
+                       const char *layers)
+{
+    char *text = cJSON_PrintUnformatted(entry->item);
+    kvc_replayed shown = {.detail = NULL};
+    kvc_error ignored = {""};
+    kvc_case one;
+    int covered = text != NULL && kvc_case_parse(text, strlen(text), entry->id, session->catalogue, &one, &ignored) &&
+                  kvc_replayer_run(replayer, &one, &shown, &ignored) == 0 && shown.id[0] != '\0' &&
+                  kvc_gate_layer_covers(&shown.finding, one.variant, &met->finding, layers);
+
+    cJSON_free(text);
+    kvc_replayed_clear(&shown);
+    return covered;
+}
+
+/*
+ * What a kind of layer is known to do wrong by itself it does in every container. Its entries are run again here: where containers
+ * alone are asked for, they have not been.
+ */
+static int is_known_of_layer(const kvc_session *session, const kvc_gate *gate, kvc_replayer *replayer, const kvc_replayed *met,
+                             const char *layers)
+{
+    const char *platform = kvc_json_string(cJSON_GetObjectItemCaseSensitive(kvc_replayer_hello(replayer), "environment"), "platform");
+
+    for (int at = 0; layers != NULL && at < gate->baseline.entries; at++) {
+        const kvc_baseline_entry *entry = &gate->baseline.entry[at];
+        kvc_baseline_place place = {met->subject, met->version, kvc_json_string(entry->item, "variant"), platform, ""};
+        if (strcmp(kvc_json_string(entry->item, "subject"), met->subject) == 0 && is_word_of(layers, place.variant) &&
+            kvc_baseline_applies(entry, &place) && !kvc_baseline_expired(entry, gate->today) &&
+            shows_layer(session, entry, replayer, met, layers))
+            return 1;
+    }
+    return 0;
+}
+
+int kvc_gate_knows(const kvc_session *session, const kvc_gate *gate, kvc_replayer *replayer, const kvc_replayed *met,
+                   const char *variant)
+{
+    const kvc_spec *spec = kvc_catalogue_spec(session->catalogue, met->subject, variant);
+    const char *layers = spec != NULL && spec->layers > 0 ? spec->layer_choice[met->finding.params.layers] : NULL;
+
+    return met->id[0] != '\0' && (kvc_gate_covers(gate, &met->finding, met->subject, met->version, variant, layers) ||
+                                  is_known_of_layer(session, gate, replayer, met, layers));
 }
 
 /* Whether the subject that runs is where a new finding was met. */
@@ -112,8 +192,8 @@ static int is_covered(const kvc_session *session, const kvc_gate *gate, const kv
     int covered = 0;
 
     if (text != NULL && kvc_case_parse(text, strlen(text), "a new finding", session->catalogue, &one, &ignored) &&
-        kvc_replayer_run(replayer, &one, &replayed, &ignored) == 0 && replayed.id[0] != '\0')
-        covered = kvc_gate_covers(gate, &replayed.finding, replayed.subject, replayed.version, one.variant);
+        kvc_replayer_run(replayer, &one, &replayed, &ignored) == 0)
+        covered = kvc_gate_knows(session, gate, replayer, &replayed, one.variant);
     cJSON_free(text);
     kvc_replayed_clear(&replayed);
     return covered;

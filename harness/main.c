@@ -105,7 +105,7 @@ static int prepare_plugins(const kvc_options *options, char **argv)
 
 static int run_verb(const kvc_options *options, int argc, char **argv)
 {
-    kvc_session session = {options, argc, argv, NULL, NULL, &stop};
+    kvc_session session = {options, argc, argv, NULL, NULL, &stop, NULL};
     kvc_catalogue catalogue;
     kvc_error error = {""};
     char data[4096];

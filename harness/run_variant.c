@@ -30,6 +30,8 @@ typedef struct exploring {
     int64_t until_ms; /* the time at which it ends, 0: none */
     kvc_until *until; /* or NULL */
     uint64_t deaths;  /* after which it is given up, 0: no bound */
+    const kvc_finding *known[KVC_FINDINGS_MAX];
+    int knowns;
 } exploring;
 
 void kvc_running_fail(kvc_running *self, const char *error)
@@ -225,6 +227,17 @@ static kvc_crew_result complete_model(exploring *self, kvc_exploration *explorat
                                    : result;
 }
 
+/* Whether those who asked for the run know a finding. */
+static int is_known(void *context, const kvc_finding *finding)
+{
+    const exploring *self = context;
+    const kvc_known *known = self->running->session->known;
+    const kvc_spec *spec = self->bench.spec;
+
+    return known->covers(known->context, self->run->subject, self->run->version, self->run->variant,
+                         spec->layers > 0 ? spec->layer_choice[finding->params.layers] : NULL, finding);
+}
+
 /* Explores one portion and adds what came of it. Returns 0 when nothing more of the variant is to be run. */
 static int explore_portion(exploring *self, uint64_t number)
 {
@@ -232,7 +245,8 @@ static int explore_portion(exploring *self, uint64_t number)
     uint64_t first = number * self->portion;
     uint64_t left = self->sequences - first;
     kvc_explore_options options = {.first = first, .sequences = left < self->portion ? left : self->portion, .until = self->until,
-                                   .scripts = 1, .deaths = self->deaths};
+                                   .scripts = 1, .deaths = self->deaths, .known = self->known, .knowns = self->knowns,
+                                   .is_known = running->session->known != NULL ? is_known : NULL, .context = self};
     kvc_portion_end end = KVC_PORTION_WHOLE;
     kvc_exploration exploration = {0};
     kvc_error error = {""};
@@ -436,6 +450,8 @@ void kvc_running_variant(kvc_running *self, kvc_crew *crew, const kvc_spec *spec
         return;
     }
     choose(&one, contract);
+    if (session->known != NULL)
+        one.knowns = session->known->of(session->known->context, run->subject, run->version, run->variant, one.known, KVC_FINDINGS_MAX);
     if (self->corpus != NULL)
         kvc_running_search(self, &one.bench, one.generator, &one.selection, run, one.sequences);
     else

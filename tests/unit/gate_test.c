@@ -19,7 +19,7 @@ static int covers(const kvc_finding *known, const kvc_finding *met)
     kvc_finding shown = *known;
     kvc_gate_item item = {.state = KVC_GATE_KNOWN, .entry = &entry, .shown = &shown};
     kvc_gate gate = {.item = &item, .items = 1};
-    int covered = kvc_gate_covers(&gate, met, "s", "1", "v");
+    int covered = kvc_gate_covers(&gate, met, "s", "1", "v", NULL);
 
     cJSON_Delete(json);
     return covered;
@@ -108,4 +108,52 @@ Test(gate, not_of_rows_left_behind)
     rows_left_behind(&known, &met);
     known.failure.deviation = KVC_LONG;
     cr_expect_not(covers(&known, &met), "nothing was left behind");
+}
+
+/* A crop that a window cannot undo is known to be done all the same. */
+static void done_by_layer(kvc_finding *known, kvc_finding *met)
+{
+    *known = (kvc_finding){.failure = {.law = KVC_REFUSE, .place = KVC_PLACE_OUTCOME, .deviation = KVC_NOT_REFUSED, .op = KVC_CROP,
+                                       .step = 1, .slot = -1},
+                           .law = KVC_REFUSE, .shrunk = 1, .wrong = "outcome",
+                           .sequence = {.count = 2, .op = {{.kind = KVC_APPEND, .n = 2}, {.kind = KVC_CROP, .n = -1}}}};
+    *met = *known;
+    (void)snprintf(met->layer, sizeof met->layer, "Window");
+}
+
+Test(gate, layer_in_a_container)
+{
+    kvc_finding known;
+    kvc_finding met;
+
+    done_by_layer(&known, &met);
+    cr_expect(kvc_gate_layer_covers(&known, "Window", &met, "Window+Full"), "the layer does it by itself");
+    (void)snprintf(met.layer, sizeof met.layer, "Full");
+    cr_expect_not(kvc_gate_layer_covers(&known, "Window", &met, "Window+Full"), "another layer has to refuse");
+    met.layer[0] = '\0';
+    cr_expect_not(kvc_gate_layer_covers(&known, "Window", &met, "Window+Full"), "it is the container's own");
+    done_by_layer(&known, &met);
+    met.sequence.op[1].n = 0;
+    cr_expect_not(kvc_gate_layer_covers(&known, "Window", &met, "Window+Full"), "another crop");
+    done_by_layer(&known, &met);
+    met.failure.place = KVC_PLACE_LENGTH;
+    met.failure.deviation = KVC_NEGATIVE;
+    cr_expect_not(kvc_gate_layer_covers(&known, "Window", &met, "Window+Full"), "something else is wrong");
+}
+
+Test(gate, error_of_a_layer)
+{
+    kvc_finding known;
+    kvc_finding met;
+
+    done_by_layer(&known, &met);
+    known.failure.deviation = met.failure.deviation = KVC_REFUSED;
+    known.failure.complaint = met.failure.complaint = 7;
+    met.layer[0] = '\0';
+    cr_expect(kvc_gate_layer_covers(&known, "Window", &met, "Full+Window"), "the same complaint");
+    cr_expect(kvc_gate_layer_covers(&known, "Full", &met, "Full+Window"), "an error says not of which layer it is");
+    cr_expect_not(kvc_gate_layer_covers(&known, "Static", &met, "Full+Window"), "the container has no such layer");
+    cr_expect_not(kvc_gate_layer_covers(&known, "Win", &met, "Full+Window"), "a name that begins so");
+    met.failure.complaint = 8;
+    cr_expect_not(kvc_gate_layer_covers(&known, "Window", &met, "Full+Window"), "another complaint");
 }
