@@ -98,7 +98,7 @@ run_block() { # DOCUMENT NUMBER
 for document in $(documents); do
   folder=run-$(basename "$document" .md)
   mkdir "$folder" && cd "$folder" || exit 1
-  for name in tests docs reference adapters examples fuzz include; do ln -s "$KVC_TOP/$name" "$name"; done
+  for name in tests docs reference adapters cases examples fuzz include; do ln -s "$KVC_TOP/$name" "$name"; done
   cp ../wrapper kvconform
   part_blocks "$KVC_TOP/$document"
   count_network=$((count_network + $(find . -maxdepth 1 -name '[0-9]*.network' | wc -l)))
