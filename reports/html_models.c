@@ -261,7 +261,8 @@ static void add_table(kvc_text *out, const kvc_report_model *model, const kvc_li
         unsigned classes = classes_of(model, row);
         kvc_text_add(out, "<tr class=\"");
         for (size_t i = 0; i < CHOICES; i++) {
-            kvc_text_add_format(out, classes >> i & 1U ? "%sis-%s" : "", i > 0 ? " " : "", choices[i].name);
+            if (classes >> i & 1U)
+                kvc_text_add_format(out, "%sis-%s", i > 0 ? " " : "", choices[i].name);
         }
         kvc_text_add(out, "\"><th scope=\"row\">");
         kvc_html_add(out, kvc_models_name(&model->rows[row]));
