@@ -29,8 +29,8 @@ grep -q 'apt-get install' block || fail 'docs/install.md does not say how the pa
 # A copy of this system that is gone afterwards; where that is not possible, unpacking must do.
 cat >inside.sh <<'END'
 set -eu
-cd /tmp/package
-. /tmp/package/block
+cd /package
+. /package/block
 env -i PATH=/usr/bin:/bin HOME=/nonexistent kvconform run builtin:full --budget 100 -q
 env -i PATH=/usr/bin:/bin kvconform replay /usr/share/kvconform/cases/builtin >/dev/null
 dpkg --verify kvconform
@@ -43,9 +43,9 @@ mount -t tmpfs none copy
 mkdir copy/above copy/work copy/whole
 mount -t overlay overlay -o "lowerdir=/,upperdir=$PWD/copy/above,workdir=$PWD/copy/work" copy/whole
 mount -t proc proc copy/whole/proc
-mkdir -p copy/whole/tmp/package
-cp -r block inside.sh packages copy/whole/tmp/package
-exec chroot copy/whole sh /tmp/package/inside.sh "/tmp/package/packages/${1##*/}"
+mkdir -p copy/whole/package
+cp -r block inside.sh packages copy/whole/package
+exec chroot copy/whole sh /package/inside.sh "/package/packages/${1##*/}"
 END
 mkdir copy
 if [ "$(id -u)" -eq 0 ] && unshare -m sh -c 'mount -t tmpfs none copy && mkdir copy/a copy/b copy/c &&
