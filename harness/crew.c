@@ -826,6 +826,16 @@ static kvc_crew_result ask_first(kvc_crew *crew, kvc_command command, const char
     return KVC_CREW_DONE;
 }
 
+/* A worker's answer is JSON that the worker printed. */
+static kvc_crew_result read_answer(const char *text, cJSON **out, kvc_error *error)
+{
+    *out = cJSON_Parse(text);
+    if (*out != NULL)
+        return KVC_CREW_DONE;
+    kvc_error_set(error, "not enough memory");
+    return KVC_CREW_FAILED;
+}
+
 kvc_crew_result kvc_crew_classes(kvc_crew *crew, cJSON **classes, kvc_error *error)
 {
     const char *text;
@@ -835,11 +845,7 @@ kvc_crew_result kvc_crew_classes(kvc_crew *crew, cJSON **classes, kvc_error *err
         result = ask_first(crew, KVC_COMMAND_CLASSES, "looked for classes", &text, error);
     if (result != KVC_CREW_DONE)
         return result;
-    *classes = cJSON_Parse(text);
-    if (*classes != NULL)
-        return KVC_CREW_DONE;
-    kvc_error_set(error, "not enough memory");
-    return KVC_CREW_FAILED;
+    return read_answer(text, classes, error);
 }
 
 /* The same with a text of its own to answer to. */
@@ -871,9 +877,5 @@ kvc_crew_result kvc_crew_layers(kvc_crew *crew, const char *request, cJSON **lay
 
     if (result != KVC_CREW_DONE)
         return result;
-    *layers = cJSON_Parse(text);
-    if (*layers != NULL)
-        return KVC_CREW_DONE;
-    kvc_error_set(error, "not enough memory");
-    return KVC_CREW_FAILED;
+    return read_answer(text, layers, error);
 }

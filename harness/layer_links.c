@@ -219,7 +219,8 @@ kvc_crew_result kvc_layer_links_find(kvc_layer_links *links, const cJSON *layers
     const cJSON *layer;
     int number = 0;
 
-    kvc_error_set(error, "not enough memory");
+    if (found == NULL)
+        kvc_error_set(error, "not enough memory");
     cJSON_ArrayForEach(layer, layers) {
         if (result == KVC_CREW_DONE)
             result = try_layer(links, layer, number, finding, found, error);

@@ -235,6 +235,14 @@ static kvc_drive collect(kvc_driver *driver, kvc_step_function step, void *conte
     return drive == KVC_DROVE ? KVC_DROVE : stop(self, drive);
 }
 
+/* Sends a request that is not of sequences and waits for the reply, which the caller frees. */
+static kvc_drive ask(process_driver *self, int64_t id, char *line, int timeout_ms, cJSON **json, kvc_error *error)
+{
+    kvc_drive drive = send_line(self, line, error);
+
+    return drive == KVC_DROVE ? receive_within(self, timeout_ms, id, json, NULL, error) : drive;
+}
+
 static kvc_drive script(kvc_driver *driver, const char *request, char **out, kvc_error *error)
 {
     process_driver *self = (process_driver *)driver;
@@ -246,9 +254,7 @@ static kvc_drive script(kvc_driver *driver, const char *request, char **out, kvc
     if (!make_ready(self, error))
         return KVC_DRIVE_BAD;
     id = self->next_id++;
-    drive = send_line(self, kvc_request_script(id, request), error);
-    if (drive == KVC_DROVE)
-        drive = receive(self, id, &json, NULL, error);
+    drive = ask(self, id, kvc_request_script(id, request), self->options->timeout_ms, &json, error);
     if (drive != KVC_DROVE)
         return drive;
     text = cJSON_GetObjectItemCaseSensitive(json, "script");
@@ -273,9 +279,7 @@ static kvc_drive classes(kvc_driver *driver, cJSON **out, kvc_error *error)
     if (!self->offers_classes)
         return KVC_DROVE;
     id = self->next_id++;
-    drive = send_line(self, kvc_request_classes(id), error);
-    if (drive == KVC_DROVE)
-        drive = receive(self, id, &json, NULL, error);
+    drive = ask(self, id, kvc_request_classes(id), self->options->timeout_ms, &json, error);
     if (drive != KVC_DROVE)
         return drive;
     if (kvc_reply_check_classes(json, error))
@@ -297,9 +301,7 @@ static kvc_drive layers(kvc_driver *driver, const char *request, cJSON **out, kv
     if (!self->offers_layers)
         return KVC_DROVE;
     id = self->next_id++;
-    drive = send_line(self, kvc_request_layers(id, request), error);
-    if (drive == KVC_DROVE)
-        drive = receive_within(self, self->options->start_timeout_ms, id, &json, NULL, error);
+    drive = ask(self, id, kvc_request_layers(id, request), self->options->start_timeout_ms, &json, error);
     if (drive != KVC_DROVE)
         return drive;
     if (kvc_reply_check_layers(json, error)) {
