@@ -35,7 +35,7 @@ def about_a_window_of_one(entry: dict[str, Any], variant: str) -> bool:
     return case["variant"] == variant and case["params"]["window"] == 1 and entry["law"] in ("KEYS", "ZERO")
 
 
-# What a baseline does not know, and the cases that are new with it. A container's fault is known by its layer's entry too.
+# What a baseline does not know, and the cases that are new with it: a fault of a container is known by its layer too.
 MISSING: dict[str, tuple[Callable[[dict[str, Any]], bool], list[str]]] = {
     "nothing": (lambda entry: False, []),
     "the batch": (lambda entry: (entry["case"]["variant"], entry["law"]) == (BOTH, "BATCH"), ["rows-left-behind"]),
