@@ -46,10 +46,11 @@ static void fill_table(kvc_reply_table *table, const kvc_batch *batch)
     char line[] = "{\"id\":1,\"bytes\":0,\"tensors\":[[\"keys\",\"float32\",[1,1,1,8]],[\"values\",\"float32\",[1,1,1,8]]],\"results\":[]}";
     kvc_error error = {""};
     kvc_reply reply;
+    kvc_said said;
     cJSON *json;
     char *results;
 
-    KVC_MUST(kvc_reply_parse(line, sizeof line - 1, 1, &json, &results, &error));
+    KVC_MUST(kvc_reply_parse(line, sizeof line - 1, 1, &json, &results, &said, &error));
     KVC_MUST(kvc_reply_open(json, results, batch, table, &reply, &error));
     kvc_reply_clear(&reply);
 }
@@ -97,6 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const uint8_t *end;
     kvc_error error = {""};
+    kvc_said said;
     cJSON *json;
     char *results;
     char *line;
@@ -115,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(line, data + (end > data), length);
     line[length] = '\0';
     memcpy(raw, end + 1, rest);
-    if (kvc_reply_parse(line, length, 1, &json, &results, &error)) {
+    if (kvc_reply_parse(line, length, 1, &json, &results, &said, &error)) {
         (void)kvc_reply_check_hello(json, &error);
         run_reply(variants[data[0] % (sizeof variants / sizeof variants[0] - 1)], json, results, raw, rest);
     } else {

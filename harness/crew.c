@@ -41,6 +41,7 @@ struct kvc_crew {
     member *member;
     cJSON *hello;
     char *hello_text; /* of the first worker with a plugin */
+    int absent;       /* what failed last: the subject says that it has no such cache */
     kvc_generator *generator;
     kvc_selection selection;
     int chosen;
@@ -303,8 +304,9 @@ static kvc_crew_result wait_for(kvc_crew *crew, member *self, int *done, kvc_err
     return wait_for_any(crew, place, place, &who, done, error);
 }
 
-static kvc_crew_result fail_with_text(member *self, kvc_error *error)
+static kvc_crew_result fail_with_text(kvc_crew *crew, member *self, kvc_error *error)
 {
+    crew->absent = self->shared->absent != 0;
     self->shared->text[sizeof error->text - 1] = '\0';
     kvc_error_set(error, "%s", self->shared->text);
     return KVC_CREW_FAILED;
@@ -348,7 +350,7 @@ static kvc_crew_result give_choice(kvc_crew *crew, member *self, kvc_error *erro
         kvc_error_set(error, "a worker ended while it chose a variant");
         return KVC_CREW_FAILED;
     }
-    return done == 0 ? fail_with_text(self, error) : KVC_CREW_DONE;
+    return done == 0 ? fail_with_text(crew, self, error) : KVC_CREW_DONE;
 }
 
 /* Makes sure that a worker is up, knows its subject, has the choice and waits for an order. */
@@ -363,7 +365,7 @@ static kvc_crew_result make_ready(kvc_crew *crew, member *self, kvc_error *error
         if (result != KVC_CREW_DONE)
             return result;
         if (done == 0)
-            return fail_with_text(self, error);
+            return fail_with_text(crew, self, error);
         if (done < 0)
             end_member(self);
     }
@@ -377,7 +379,7 @@ static kvc_crew_result make_ready(kvc_crew *crew, member *self, kvc_error *error
         if (result != KVC_CREW_DONE)
             return result;
         if (done == 0)
-            return fail_with_text(self, error);
+            return fail_with_text(crew, self, error);
         if (done < 0) {
             bury(crew, self, "started", error);
             return KVC_CREW_FAILED;
@@ -389,6 +391,11 @@ static kvc_crew_result make_ready(kvc_crew *crew, member *self, kvc_error *error
             return give_choice(crew, self, error);
     }
     return KVC_CREW_DONE;
+}
+
+int kvc_crew_is_absent(const kvc_crew *crew)
+{
+    return crew->absent;
 }
 
 void kvc_crew_hurry(kvc_crew *crew, int hurry)
@@ -630,7 +637,7 @@ kvc_crew_result kvc_crew_range(kvc_crew *crew, uint64_t start, uint64_t end, con
         if (result == KVC_CREW_DONE && crew->member[who].greeted == 0) {
             /* It has only now finished starting. */
             if (done == 0)
-                return fail_with_text(&crew->member[who], error);
+                return fail_with_text(crew, &crew->member[who], error);
             if (done < 0) {
                 end_member(&crew->member[who]);
             } else {
@@ -647,7 +654,7 @@ kvc_crew_result kvc_crew_range(kvc_crew *crew, uint64_t start, uint64_t end, con
         else if (result == KVC_CREW_DONE && done < 0)
             result = go_on_after_death(crew, &crew->member[who], exclusions, starts[who], error);
         else if (result == KVC_CREW_DONE && done == 0)
-            result = fail_with_text(&crew->member[who], error);
+            result = fail_with_text(crew, &crew->member[who], error);
         if (result != KVC_CREW_DONE) {
             for (int turn = 0; turn < used; turn++)
                 collect_counts(&crew->member[places[turn]], tally, coverage, ops);
@@ -711,7 +718,7 @@ kvc_crew_result kvc_crew_evaluate(kvc_crew *crew, const kvc_params *params, cons
         if (result != KVC_CREW_DONE)
             return result;
         if (done == 0)
-            return fail_with_text(self, error);
+            return fail_with_text(crew, self, error);
         if (done < 0) {
             uint64_t place = self->shared->index;
             kvc_plan plan;
@@ -779,7 +786,7 @@ kvc_crew_result kvc_crew_detail(kvc_crew *crew, const kvc_params *params, const 
     if (result != KVC_CREW_DONE)
         return result;
     if (done == 0)
-        return fail_with_text(self, error);
+        return fail_with_text(crew, self, error);
     if (done < 0 || (self->shared->failed[0] && self->shared->failure[0].law == KVC_ALIVE)) {
         kvc_plan plan;
         kvc_failure failure = self->shared->failure[0];
@@ -816,7 +823,7 @@ static kvc_crew_result ask_first(kvc_crew *crew, kvc_command command, const char
     if (result != KVC_CREW_DONE)
         return result;
     if (done == 0)
-        return fail_with_text(self, error);
+        return fail_with_text(crew, self, error);
     if (done < 0) {
         bury(crew, self, what, error);
         return KVC_CREW_FAILED;

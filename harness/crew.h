@@ -38,6 +38,8 @@ kvc_crew *kvc_crew_open(const kvc_crew_options *options, kvc_error *error);
 void kvc_crew_close(kvc_crew *crew);
 /* Makes the limit for standing still ten times shorter, once a hang is known to be one; or whole again. */
 void kvc_crew_hurry(kvc_crew *crew, int hurry);
+/* After KVC_CREW_FAILED: whether the subject says that it has no such cache. */
+int kvc_crew_is_absent(const kvc_crew *crew);
 /* The first worker's hello; belongs to the crew. */
 kvc_crew_result kvc_crew_hello(kvc_crew *crew, const cJSON **hello, kvc_error *error);
 /* Chooses a variant for all workers. `generator` is the main process's own of the same choice and must live until the next. */

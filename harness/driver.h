@@ -52,6 +52,7 @@ typedef struct kvc_driver_table {
 struct kvc_driver {
     const kvc_driver_table *table;
     int in_process; /* a crash of the subject ends this process */
+    int absent;     /* after KVC_DRIVE_BAD: the subject says that it has no such cache, and *error why */
 };
 
 /*

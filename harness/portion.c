@@ -5,7 +5,7 @@
 #include "harness/portion_internal.h"
 #include "reports/model.h"
 
-static const char *const ends[] = {"", "interrupted", "given up", "failed"};
+static const char *const ends[] = {"", "interrupted", "given up", "failed", "absent", "not covered"};
 
 /* What joining needs of a failure beside its finding: the fields of kvc_failure that tell causes apart. */
 static void add_cause(cJSON *json, const kvc_finding *finding)
@@ -81,7 +81,7 @@ kvc_portion_end kvc_portion_ended(const cJSON *portion)
     const char *word = kvc_json_string(portion, "ended");
     int end = KVC_PORTION_WHOLE;
 
-    while (end < KVC_PORTION_FAILED && strcmp(word, ends[end]) != 0)
+    while (end < KVC_PORTION_NOT_COVERED && strcmp(word, ends[end]) != 0)
         end++;
     return (kvc_portion_end)end;
 }
@@ -90,5 +90,5 @@ int kvc_portion_is_done(const cJSON *portion)
 {
     kvc_portion_end end = kvc_portion_ended(portion);
 
-    return end == KVC_PORTION_WHOLE || end == KVC_PORTION_GIVEN_UP;
+    return end == KVC_PORTION_WHOLE || end == KVC_PORTION_GIVEN_UP || end == KVC_PORTION_ABSENT;
 }

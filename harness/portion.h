@@ -20,10 +20,12 @@ typedef enum kvc_portion_end {
     KVC_PORTION_WHOLE = 0,   /* with its last sequence, or the round in which its time passed */
     KVC_PORTION_INTERRUPTED, /* by Ctrl-C */
     KVC_PORTION_GIVEN_UP,    /* the subject's process had ended too often */
-    KVC_PORTION_FAILED       /* the subject could not be run any more */
+    KVC_PORTION_FAILED,      /* the subject could not be run any more */
+    KVC_PORTION_ABSENT,      /* the subject says that it has no such cache after all */
+    KVC_PORTION_NOT_COVERED  /* it could not be run, which an exemption has said before */
 } kvc_portion_end;
 
-/* Adds what a portion brought; `why` says why it failed, otherwise "". Returns 0 when memory is short. */
+/* Adds what a portion brought; `why` says why it failed or is not there, otherwise "". Returns 0 when memory is short. */
 int kvc_portion_add(cJSON *open, int64_t number, const kvc_record_run *run, const kvc_bench *bench,
                     const kvc_exploration *exploration, kvc_portion_end end, const char *why);
 /* The portion of this number, or NULL. */

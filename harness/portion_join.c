@@ -218,14 +218,19 @@ static void add_outcome(const joining *self, cJSON *entry)
 {
     char reason[640] = "";
 
-    if (self->end == KVC_PORTION_FAILED)
+    if (self->end >= KVC_PORTION_FAILED)
         (void)snprintf(reason, sizeof reason, "%s", self->why);
     else if (self->end == KVC_PORTION_INTERRUPTED)
         (void)snprintf(reason, sizeof reason, "interrupted after %.0f sequence%s", self->sequences, self->sequences == 1 ? "" : "s");
     else if (self->end == KVC_PORTION_GIVEN_UP)
         (void)snprintf(reason, sizeof reason, "given up after %.0f sequences: its process had ended %.0f times", self->sequences,
                        self->deaths);
-    cJSON_AddStringToObject(entry, "status", self->findings > 0 ? "findings" : reason[0] != '\0' ? "not run" : "conforms");
+    cJSON_AddStringToObject(entry, "status",
+                            self->findings > 0                      ? "findings"
+                            : self->end == KVC_PORTION_ABSENT      ? "absent"
+                            : self->end == KVC_PORTION_NOT_COVERED ? "not covered"
+                            : reason[0] != '\0'                    ? "not run"
+                                                                    : "conforms");
     cJSON_AddStringToObject(entry, "reason", reason);
 }
 

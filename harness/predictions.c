@@ -4,24 +4,58 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TIMES = 8 };
+
 static const char returned_logits[] = "returned.logits";
 static const char returned_margin[] = "returned.margin";
+static const char returned_loss[] = "returned.loss";
 
 void kvc_prediction_start(kvc_prediction *prediction)
 {
     prediction->rows = prediction->tokens = prediction->words = 0;
     prediction->margin = INFINITY;
+    prediction->loss = 0;
+}
+
+/* The one number of a tensor, or `otherwise` where it has not one. */
+static double number_of(const kvc_tensor *tensor, double otherwise)
+{
+    double number;
+
+    if (tensor->dtype != KVC_FLOAT64 || kvc_tensor_elements(tensor) != 1)
+        return otherwise;
+    memcpy(&number, tensor->data, sizeof number);
+    return number;
 }
 
 /* A margin that is no number is that of equal scores which are no numbers themselves. */
 static void take_margin(kvc_prediction *prediction, const kvc_tensor *tensor)
 {
-    double margin;
+    double margin = number_of(tensor, INFINITY);
 
-    if (tensor->dtype != KVC_FLOAT64 || kvc_tensor_elements(tensor) != 1)
-        return;
-    memcpy(&margin, tensor->data, sizeof margin);
     prediction->margin = isnan(margin) ? 0 : fmin(prediction->margin, margin);
+}
+
+/* What is lost without measure leaves nothing to be compared. */
+static void take_loss(kvc_prediction *prediction, const kvc_tensor *tensor)
+{
+    double loss = number_of(tensor, 0);
+
+    prediction->loss = isnan(loss) ? INFINITY : fmax(prediction->loss, loss);
+}
+
+static int make_room(kvc_prediction *prediction, size_t elements)
+{
+    double *larger;
+
+    if (elements <= prediction->room)
+        return 1;
+    larger = realloc(prediction->value, elements * sizeof *larger);
+    if (larger == NULL)
+        return 0;
+    prediction->value = larger;
+    prediction->room = elements;
+    return 1;
 }
 
 int kvc_prediction_take(kvc_prediction *prediction, const kvc_observation *observation)
@@ -35,20 +69,32 @@ int kvc_prediction_take(kvc_prediction *prediction, const kvc_observation *obser
             tensor = &observation->tensor[at];
         else if (strcmp(observation->tensor[at].name, returned_margin) == 0)
             take_margin(prediction, &observation->tensor[at]);
+        else if (strcmp(observation->tensor[at].name, returned_loss) == 0)
+            take_loss(prediction, &observation->tensor[at]);
     }
     if (tensor == NULL || tensor->dims != 3 || tensor->dtype != KVC_FLOAT64 || (elements = kvc_tensor_elements(tensor)) <= 0)
         return 1;
-    if ((size_t)elements > prediction->room) {
-        double *larger = realloc(prediction->value, (size_t)elements * sizeof *larger);
-        if (larger == NULL)
-            return 0;
-        prediction->value = larger;
-        prediction->room = (size_t)elements;
-    }
+    if (!make_room(prediction, (size_t)elements))
+        return 0;
     kvc_tensor_pack(tensor, elements, prediction->value);
     prediction->rows = (int32_t)tensor->shape[0];
     prediction->tokens = (int32_t)tensor->shape[1];
     prediction->words = (int32_t)tensor->shape[2];
+    return 1;
+}
+
+int kvc_prediction_copy(kvc_prediction *to, const kvc_prediction *from)
+{
+    size_t elements = (size_t)from->rows * (size_t)from->tokens * (size_t)from->words;
+    kvc_prediction before = *to;
+
+    if (!make_room(&before, elements))
+        return 0;
+    *to = *from;
+    to->value = before.value;
+    to->room = before.room;
+    if (elements > 0)
+        memcpy(to->value, from->value, elements * sizeof *from->value);
     return 1;
 }
 
@@ -86,6 +132,22 @@ double kvc_prediction_bound(void)
 double kvc_prediction_control_bound(void)
 {
     return 1e-3;
+}
+
+double kvc_prediction_allowed(const kvc_prediction *seen, const kvc_prediction *pieces, const kvc_prediction *whole)
+{
+    double loss = fmax(seen->loss, whole->loss);
+    double noise;
+
+    /* A fresh cache that refuses as many tokens says nothing. */
+    if (whole->tokens == 0 || (pieces != NULL && pieces->tokens == 0))
+        return INFINITY;
+    if (pieces == NULL)
+        return kvc_prediction_control_bound() + TIMES * loss;
+    noise = kvc_prediction_distance(pieces, whole);
+    if (!(noise <= (loss > 0 ? TIMES * loss : kvc_prediction_bound())))
+        return INFINITY;
+    return kvc_prediction_bound() + TIMES * fmax(noise, loss);
 }
 
 int kvc_prediction_is_tied(const kvc_prediction *prediction)

@@ -21,6 +21,8 @@ typedef struct kvc_prediction {
      * score; INFINITY where the subject tells of none.
      */
     double margin;
+    /* What a cache that quantises makes of the logits, in parts of the largest one, as its subject measures it; 0 where none is told. */
+    double loss;
 } kvc_prediction;
 
 /* What must still be in the cache before and after an append, and in which pieces it came. */
@@ -36,6 +38,8 @@ typedef struct kvc_kept {
 void kvc_prediction_start(kvc_prediction *prediction);
 /* Keeps the logits that an append returned, none where it returned none. Returns 0 when memory is short. */
 int kvc_prediction_take(kvc_prediction *prediction, const kvc_observation *observation);
+/* Makes one what another is; its memory stays its own. Returns 0 when memory is short. */
+int kvc_prediction_copy(kvc_prediction *to, const kvc_prediction *from);
 void kvc_prediction_clear(kvc_prediction *prediction);
 /*
  * The largest difference between the logits of `seen` and those of the same tokens, which are the last, in `other`; in parts of the
@@ -49,6 +53,12 @@ double kvc_prediction_bound(void);
  * recurrent state, and what they add up to is no fault. What is less and still above the bound only withholds a verdict.
  */
 double kvc_prediction_control_bound(void);
+/*
+ * How far apart from fresh caches a prediction may be, one of which got the same pieces and one all in one piece: the order of the
+ * arithmetic, eight times what those two are apart, and eight times what the cache loses. Nothing else is allowed for. INFINITY where
+ * nothing can be said.
+ */
+double kvc_prediction_allowed(const kvc_prediction *seen, const kvc_prediction *pieces, const kvc_prediction *whole);
 /* Whether a choice among scores was so close that the order of the arithmetic may have decided it: then nothing can be compared. */
 int kvc_prediction_is_tied(const kvc_prediction *prediction);
 

@@ -66,13 +66,16 @@ static kvc_drive receive_within(process_driver *self, int timeout_ms, int64_t id
     char *line;
     size_t length;
     kvc_drive drive = kvc_channel_read_line(self->channel, KVC_REPLY_LINE_MAX, timeout_ms, &line, &length, error);
+    kvc_said said = KVC_SAID_NOTHING;
 
-    if (drive == KVC_DROVE && !kvc_reply_parse(line, length, id, json, results, error))
+    if (drive == KVC_DROVE && !kvc_reply_parse(line, length, id, json, results, &said, error))
         drive = KVC_DRIVE_BAD;
-    if (drive != KVC_DROVE)
+    self->base.absent = said == KVC_SAID_ABSENT;
+    /* One that says that it cannot do this goes on with something else, but for what it is still asked. */
+    if (drive != KVC_DROVE && (said == KVC_SAID_NOTHING || self->batches > 0))
         return stop(self, drive);
     self->answered = 1;
-    return KVC_DROVE;
+    return drive;
 }
 
 static kvc_drive receive(process_driver *self, int64_t id, cJSON **json, char **results, kvc_error *error)

@@ -77,10 +77,15 @@ char *kvc_request_script(int64_t id, const char *fields);
 char *kvc_request_layers(int64_t id, const char *fields);
 
 /*
- * Any reply: the id must match, and "error" becomes *error. Where `results` is not NULL the text of the field of that name goes there
+ * Any reply: the id must match, and "error" or "absent" becomes *error and *said. Where `results` is not NULL the text of the field of that name goes there
  * instead of into *json, and the line is changed. The caller frees both.
  */
-int kvc_reply_parse(char *line, size_t length, int64_t id, cJSON **json, char **results, kvc_error *error);
+typedef enum kvc_said {
+    KVC_SAID_NOTHING = 0, /* it is a reply, or none in good form */
+    KVC_SAID_ERROR,       /* "error": what was asked for cannot be done */
+    KVC_SAID_ABSENT       /* "absent": the subject has no such cache */
+} kvc_said;
+int kvc_reply_parse(char *line, size_t length, int64_t id, cJSON **json, char **results, kvc_said *said, kvc_error *error);
 /* Checks a reply to `hello`. */
 int kvc_reply_check_hello(const cJSON *json, kvc_error *error);
 /* Whether a checked hello offers an optional request. */

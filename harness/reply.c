@@ -135,7 +135,7 @@ static int take_results(char *line, size_t length, char **results, kvc_error *er
     return 1;
 }
 
-static int check_message(const cJSON *json, int64_t id, kvc_error *error)
+static int check_message(const cJSON *json, int64_t id, kvc_said *said, kvc_error *error)
 {
     const cJSON *text;
     int64_t got;
@@ -150,21 +150,29 @@ static int check_message(const cJSON *json, int64_t id, kvc_error *error)
         kvc_error_set(error, "%s: field \"id\": %lld, expected %lld", where, (long long)got, (long long)id);
         return 0;
     }
+    text = cJSON_GetObjectItemCaseSensitive(json, "absent");
+    if (text != NULL) {
+        kvc_error_set(error, "%.500s", cJSON_IsString(text) ? text->valuestring : "(a reason that is no text)");
+        *said = KVC_SAID_ABSENT;
+        return 0;
+    }
     text = cJSON_GetObjectItemCaseSensitive(json, "error");
     if (text != NULL) {
         kvc_error_set(error, "the adapter says: %.500s",
                       cJSON_IsString(text) ? text->valuestring : "(an error that is no text)");
+        *said = KVC_SAID_ERROR;
         return 0;
     }
     return 1;
 }
 
-int kvc_reply_parse(char *line, size_t length, int64_t id, cJSON **out, char **results, kvc_error *error)
+int kvc_reply_parse(char *line, size_t length, int64_t id, cJSON **out, char **results, kvc_said *said, kvc_error *error)
 {
     *out = NULL;
+    *said = KVC_SAID_NOTHING;
     if (results != NULL && !take_results(line, length, results, error))
         return 0;
-    if (kvc_json_parse(line, length, where, out, error) && check_message(*out, id, error))
+    if (kvc_json_parse(line, length, where, out, error) && check_message(*out, id, said, error))
         return 1;
     if (*out == NULL && (length == 0 || strchr("{[ \t", line[0]) == NULL))
         kvc_error_set(error, "%s: not valid JSON, expected a line that begins with {; what a subject prints belongs on standard error",

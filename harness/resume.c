@@ -77,8 +77,8 @@ const cJSON *kvc_resume_find(const cJSON *earlier, const char *target, const cha
         /* A reason says why the variant was not run to its end. */
         if (is_text(entry, "target", target) && is_text(entry, "version", version) && is_text(entry, "variant", variant) &&
             is_text(entry, "contract", contract) &&
-            is_text(entry, "reason", "") &&
-            (is_text(entry, "status", "conforms") || is_text(entry, "status", "findings")))
+            (is_text(entry, "status", "absent") ||
+             (is_text(entry, "reason", "") && (is_text(entry, "status", "conforms") || is_text(entry, "status", "findings")))))
             return entry;
     }
     return NULL;

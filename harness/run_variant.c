@@ -238,6 +238,22 @@ static int is_known(void *context, const kvc_finding *finding)
                          spec->layers > 0 ? spec->layer_choice[finding->params.layers] : NULL, finding);
 }
 
+/*
+ * What the subject could not run from the start: it is none of its caches, or nobody expected that it could be run (a model that cannot
+ * be made small). All else is an error.
+ */
+static kvc_portion_end how_it_failed(const exploring *self, const kvc_exploration *exploration)
+{
+    const kvc_exemptions *exemptions = kvc_catalogue_exemptions(self->running->session->catalogue, self->run->subject);
+
+    if (exploration->sequences > 0)
+        return KVC_PORTION_FAILED;
+    if (kvc_crew_is_absent(self->crew))
+        return KVC_PORTION_ABSENT;
+    return exemptions != NULL && kvc_exemptions_find(exemptions, self->run->version, self->run->variant) != NULL ? KVC_PORTION_NOT_COVERED
+                                                                                                               : KVC_PORTION_FAILED;
+}
+
 /* Explores one portion and adds what came of it. Returns 0 when nothing more of the variant is to be run. */
 static int explore_portion(exploring *self, uint64_t number)
 {
@@ -267,21 +283,23 @@ static int explore_portion(exploring *self, uint64_t number)
     /* One that was stopped before it began is told too: those before it are not the whole. */
     if (result == KVC_CREW_DONE)
         result = kvc_explore(&self->bench, self->generator, &options, &exploration, &error);
-    if (result == KVC_CREW_DONE && self->bench.spec->kind == KVC_KIND_MODEL)
+    if (result == KVC_CREW_DONE && self->bench.spec->kind == KVC_KIND_MODEL && self->bench.spec->view[0].rule == KVC_RULE_PREDICTED)
         result = complete_model(self, &exploration, &error);
     if (result == KVC_CREW_FAILED)
-        end = KVC_PORTION_FAILED;
+        end = how_it_failed(self, &exploration);
     else if (result == KVC_CREW_STOPPED)
         end = KVC_PORTION_INTERRUPTED;
     else if (exploration.deaths > 0)
         end = KVC_PORTION_GIVEN_UP;
     good = kvc_portion_add(self->open, (int64_t)number, self->run, &self->bench, &exploration, end,
-                           end == KVC_PORTION_FAILED ? error.text : "");
+                           end >= KVC_PORTION_FAILED ? error.text : "");
     if (!good)
         fail_memory(running);
     running->progress.done += self->until_ms > 0 ? exploration.sequences : options.sequences;
     running->interrupted |= end == KVC_PORTION_INTERRUPTED;
-    running->not_run |= end == KVC_PORTION_FAILED || (end != KVC_PORTION_WHOLE && exploration.findings == 0);
+    running->not_covered |= end == KVC_PORTION_NOT_COVERED;
+    running->ran -= end >= KVC_PORTION_ABSENT;
+    running->not_run |= end == KVC_PORTION_FAILED || (end != KVC_PORTION_WHOLE && end < KVC_PORTION_FAILED && exploration.findings == 0);
     running->findings |= exploration.findings > 0;
     over = self->until != NULL && exploration.sequences < options.sequences;
     if (self->until != NULL)

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 
 #include "harness/detail.h"
-#include "harness/predictions.h"
+#include "harness/prediction_memo.h"
 #include "harness/sequences_compare.h"
 #include "harness/system.h"
 
@@ -52,6 +52,7 @@ struct kvc_runner {
     kvc_prediction prediction[KVC_BLOCK];
     int predicted_at[KVC_BLOCK]; /* -1: nowhere */
     kvc_prediction control_prediction[2];
+    kvc_prediction_memo *memo;
     const uint8_t (*origins)[KVC_ROWS_MAX]; /* of the tokens of a control run, NULL for none */
     int out_of_memory;
 };
@@ -64,9 +65,10 @@ kvc_runner *kvc_runner_open(const kvc_runner_options *options)
         return NULL;
     runner->options = *options;
     runner->judge = kvc_judge_open();
+    runner->memo = kvc_prediction_memo_open();
     if (options->corpus != NULL)
         runner->collector = kvc_collector_open(&options->shared->feedback, options->corpus);
-    if (runner->judge == NULL || (options->corpus != NULL && runner->collector == NULL)) {
+    if (runner->judge == NULL || runner->memo == NULL || (options->corpus != NULL && runner->collector == NULL)) {
         kvc_runner_close(runner);
         return NULL;
     }
@@ -84,6 +86,7 @@ void kvc_runner_close(kvc_runner *runner)
         kvc_prediction_clear(&runner->prediction[at]);
     for (int at = 0; at < 2; at++)
         kvc_prediction_clear(&runner->control_prediction[at]);
+    kvc_prediction_memo_close(runner->memo);
     free(runner);
 }
 
@@ -92,6 +95,7 @@ int kvc_runner_choose(kvc_runner *runner, const char *subject, const char *versi
                       kvc_error *error)
 {
     kvc_judge_leave(runner->judge);
+    kvc_prediction_memo_forget(runner->memo);
     kvc_generator_close(runner->generator);
     runner->generator = NULL;
     runner->spec = kvc_catalogue_spec(runner->options.catalogue, subject, variant);
@@ -702,8 +706,29 @@ static int is_shown_by_appends(kvc_runner *runner, const flight *shown, const kv
     kvc_prediction_start(whole.prediction);
     if (!run_control(runner, &appends, NULL, &pieces, error) || !run_control(runner, &one, NULL, &whole, error))
         return 0;
-    *is_shown = pieces.failed || whole.failed || !(kvc_prediction_distance(pieces.prediction, whole.prediction) <= kvc_prediction_bound());
+    *is_shown = pieces.failed || whole.failed ||
+                !(kvc_prediction_distance(pieces.prediction, whole.prediction) <=
+                  kvc_prediction_allowed(pieces.prediction, whole.prediction, whole.prediction));
     return 1;
+}
+
+/*
+ * What a fresh cache on the other flight's plan predicts that is given the kept tokens by these appends. Returns 0 with *error set.
+ */
+static int predict_fresh(kvc_runner *runner, const kvc_sequence *appends, const kvc_kept *kept, control *out, kvc_error *error)
+{
+    const kvc_params *params = &runner->flight[1].plan.params;
+    int known = kvc_prediction_memo_find(runner->memo, params, appends, kept, out->prediction, &out->failed);
+
+    if (known > 0)
+        return 1;
+    kvc_prediction_start(out->prediction);
+    if (known == 0 && !run_control(runner, appends, kept->number, out, error))
+        return 0;
+    if (known == 0 && !runner->out_of_memory && kvc_prediction_memo_add(runner->memo, params, appends, kept, out->prediction, out->failed))
+        return 1;
+    kvc_error_set(error, "not enough memory");
+    return 0;
 }
 
 /*
@@ -729,8 +754,6 @@ static int compare_predictions(kvc_runner *runner, flight *shown, int sequence, 
     int recording;
     int good;
 
-    kvc_prediction_start(pieces.prediction);
-    kvc_prediction_start(whole.prediction);
     ops.count = runner->predicted_at[sequence] + 1;
     if (ops.count < 2)
         return 1;
@@ -756,29 +779,28 @@ static int compare_predictions(kvc_runner *runner, flight *shown, int sequence, 
     runner->flight[1].plan.params.batch = model->rows;
     runner->origins = (const uint8_t(*)[KVC_ROWS_MAX])kept.origin;
     kvc_kept_appends(&kept, recording, 1, &appends);
-    good = run_control(runner, &appends, kept.number, &whole, error);
+    good = predict_fresh(runner, &appends, &kept, &whole, error);
     if (good && !only_appends) {
         kvc_kept_appends(&kept, recording, 0, &appends);
-        good = run_control(runner, &appends, kept.number, &pieces, error);
+        good = predict_fresh(runner, &appends, &kept, &pieces, error);
     }
     runner->origins = NULL;
     if (!good)
         return 0;
     /* A fresh cache that breaks a law itself gives no verdict on others, and no choice by chance does. */
     if (whole.failed || pieces.failed || kvc_prediction_is_tied(seen) || kvc_prediction_is_tied(whole.prediction) ||
-        kvc_prediction_is_tied(pieces.prediction))
+        (!only_appends && kvc_prediction_is_tied(pieces.prediction)))
         return 1;
+    failure.apart = (float)kvc_prediction_distance(seen, whole.prediction);
     if (only_appends) {
-        failure.apart = (float)kvc_prediction_distance(seen, whole.prediction);
-        if (failure.apart <= kvc_prediction_control_bound())
+        if (failure.apart <= kvc_prediction_allowed(seen, NULL, whole.prediction))
             return 1;
         failure.law = KVC_CHUNK;
     } else {
-        double noise = kvc_prediction_distance(pieces.prediction, whole.prediction);
-        double least = kvc_prediction_bound() + 8 * noise;
-        failure.apart = (float)fmin(kvc_prediction_distance(seen, pieces.prediction), kvc_prediction_distance(seen, whole.prediction));
         int is_shown;
-        if (!(noise <= kvc_prediction_bound()) || failure.apart <= least)
+
+        failure.apart = fminf(failure.apart, (float)kvc_prediction_distance(seen, pieces.prediction));
+        if (failure.apart <= kvc_prediction_allowed(seen, pieces.prediction, whole.prediction))
             return 1;
         if (!is_shown_by_appends(runner, shown, &ops, refused, recording, &is_shown, error))
             return 0;

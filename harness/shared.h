@@ -38,6 +38,7 @@ typedef struct kvc_shared {
     kvc_sequence sequence[KVC_EVALUATE_MAX];
     uint8_t failed[KVC_EVALUATE_MAX];
     kvc_failure failure[KVC_EVALUATE_MAX];
+    uint8_t absent; /* the subject says that it has no such cache; the text says why */
     /* JSON or an error text, NUL-ended. */
     char text[KVC_SHARED_TEXT];
 } kvc_shared;

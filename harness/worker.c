@@ -165,6 +165,7 @@ int kvc_worker_run(int socket, kvc_catalogue *catalogue, const kvc_subject_acces
         answer.done = obey(&self, &order, &error);
         if (!answer.done)
             (void)snprintf(shared->text, sizeof shared->text, "%s", error.text);
+        shared->absent = (uint8_t)(self.driver->absent != 0);
         good = move_bytes(socket, &answer, sizeof answer, 1);
     }
     kvc_runner_close(self.runner);

@@ -36,7 +36,7 @@ static const struct {
     {"crop_over", {"empty", NULL}, NULL, 0},
     {"unrecorded", {"refuse", "exact", "ignored", "unspecified", NULL}, NULL, KVC_UNRECORDED_REFUSE},
     {"recurrent", {"refuse", "ignored", "unspecified", NULL}, NULL, KVC_RECURRENT_REFUSE},
-    {"overflow", {"refuse", "evict", "unspecified", NULL}, NULL, KVC_OVERFLOW_REFUSE},
+    {"overflow", {"refuse", "evict", "unspecified", "either", NULL}, NULL, KVC_OVERFLOW_REFUSE},
     {"claim", {"none", "croppable", NULL}, NULL, KVC_CLAIM_NONE},
     {"calls", {NULL}, call_word, 1u << 0},
     {"returns", {"held_and_new", "held", NULL}, NULL, KVC_CONVOLUTION_HELD_AND_NEW},

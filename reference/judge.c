@@ -188,8 +188,8 @@ static kvc_shortcut find_name(const kvc_plan *plan, const char *name)
             out.kind = KVC_IS_RETURNED;
         }
     }
-    /* How close a model's choices were. */
-    if (plan->predicts && strcmp(name, "returned.margin") == 0)
+    /* How close a model's choices were, and what its cache loses. */
+    if (plan->predicts && (strcmp(name, "returned.margin") == 0 || strcmp(name, "returned.loss") == 0))
         out.kind = KVC_IS_ASIDE;
     return plan->own_rows && out.kind == KVC_IS_OTHER ? find_rows_name(plan, name) : out;
 }

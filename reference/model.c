@@ -137,6 +137,9 @@ static __attribute__((noinline)) void expect_append(const kvc_model *model, cons
             return;
         }
     }
+    /* A whole model has buffers of several kinds, of which some refuse and some slide. */
+    if (plan->rules.rule[KVC_CONTRACT_OVERFLOW]->value == KVC_OVERFLOW_EITHER && length > plan->params.capacity)
+        out->verdict = KVC_EITHER;
     for (int at = 0; plan->has_buffer && length > plan->params.capacity && at < plan->slots; at++) {
         kvc_view_rule rule = plan->slot[at].view->rule;
         const kvc_contract_rule *overflow = kvc_slot_rule(model, at, KVC_CONTRACT_OVERFLOW);

@@ -125,6 +125,7 @@ RUN: dict[str, Callable[[bytes], bytes]] = {
     "no_id": lambda reply: change(reply, lambda fields: fields.pop("id")),
     "huge_id": change_field("id", 10**300),
     "says_error": change_field("error", "the subject is not at home"),
+    "says_absent": change_field("absent", "the subject has no such cache"),
     "cut_line": lambda reply: leave(reply[:40], 1),
     "cut_data": lambda reply: leave(reply[:-5], 0),
     "stalls_in_data": lambda reply: stall(reply[:-5]),

@@ -29,14 +29,14 @@ try kvconform run 'exec:/' --variant full
 printf 'not a program\n' >text && chmod +x text
 kvconform run exec:./text --variant full >output 2>&1 || echo "a text: exit $?"
 
-# Faults of the protocol: the subject is not judged, and the exit status is 3. smoke.sh has all of them.
+# Faults of the protocol: the subject is not judged, and the exit status is 3. smoke.sh has all of them. A cache that is absent is no fault.
 for fault in hello_unknown_subject hello_unknown_variant hello_old_version hello_variant_twice prints_garbage_first exits_at_once \
-  no_newline wrong_id says_error cut_line cut_data stalls_in_data more_bytes bytes_more_than_steps bytes_absurd length_nan step_missing \
+  no_newline wrong_id says_error says_absent cut_line cut_data stalls_in_data more_bytes bytes_more_than_steps bytes_absurd length_nan step_missing \
   shape_huge name_not_utf8 tensor_same_as_itself tensor_twice; do
   status=0
   timeout 30 kvconform run "exec:python3 $adapters/broken.py $fault $mark" --variant full --budget 200 --jobs 1 --timeout 1 >output 2>complaint ||
     status=$?
-  echo "$fault: $status: $(sed -n 's/^.* not run: //p; s/^.* not covered: /not covered: /p' output | tail -n 1)"
+  echo "$fault: $status: $(sed -n 's/^.* not run: //p; s/^.* not covered: /not covered: /p; s/^.* absent: /absent: /p' output | tail -n 1)"
   # Nothing but the adapter's own complaints.
   if grep '^kvconform:' complaint; then :; fi
 done

@@ -53,7 +53,7 @@ Test(contract, every_value) {
         {"crop_over", {"empty"}, {0}},
         {"unrecorded", {"refuse", "exact", "ignored"}, {KVC_UNRECORDED_REFUSE, KVC_UNRECORDED_EXACT, KVC_UNRECORDED_IGNORED}},
         {"recurrent", {"refuse", "ignored"}, {KVC_RECURRENT_REFUSE, KVC_RECURRENT_IGNORED}},
-        {"overflow", {"refuse", "evict", "unspecified"}, {KVC_OVERFLOW_REFUSE, KVC_OVERFLOW_EVICT, KVC_OVERFLOW_UNSPECIFIED}},
+        {"overflow", {"refuse", "evict", "unspecified", "either"}, {KVC_OVERFLOW_REFUSE, KVC_OVERFLOW_EVICT, KVC_OVERFLOW_UNSPECIFIED, KVC_OVERFLOW_EITHER}},
         {"claim", {"croppable", "none"}, {KVC_CLAIM_CROPPABLE, KVC_CLAIM_NONE}},
         {"returns", {"held_and_new", "held"}, {KVC_CONVOLUTION_HELD_AND_NEW, KVC_CONVOLUTION_HELD}},
         {"record", {"offered", "absent"}, {KVC_RECORD_OFFERED, KVC_RECORD_ABSENT}},

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "harness/choice.h"
-#include "harness/predictions.h"
+#include "harness/prediction_memo.h"
 #include "reference/judge.h"
 
 enum { WORDS = 3 };
@@ -59,6 +59,86 @@ Test(predictions, a_close_choice_of_any_append_is_a_tie) {
     cr_assert(kvc_prediction_take(&prediction, observed(logits, 1, &unknown)));
     cr_expect(kvc_prediction_is_tied(&prediction));
     kvc_prediction_clear(&prediction);
+}
+
+static kvc_prediction with_loss(double value, double loss) {
+    const double logits[] = {value, 1, -1};
+    kvc_prediction out = {.value = NULL};
+    kvc_prediction_start(&out);
+    (void)observed(logits, 1, &loss);
+    observation.tensor[1].name = "returned.loss";
+    cr_assert(kvc_prediction_take(&out, &observation));
+    return out;
+}
+
+/* What may be: the arithmetic, eight times what other pieces change, eight times what the cache loses. */
+Test(predictions, what_is_lost_is_allowed_for) {
+    kvc_prediction seen = with_loss(4, 0);
+    kvc_prediction whole = with_loss(4, 0);
+    kvc_prediction nearly = with_loss(4 + 4e-6, 0);
+    kvc_prediction other = with_loss(5, 0);
+    kvc_prediction lossy = with_loss(4, 0.02);
+    kvc_prediction near_loss = with_loss(4.4, 0.02);
+    kvc_prediction unknown = with_loss(4, NAN);
+    kvc_prediction nothing = {.value = NULL};
+    kvc_prediction_start(&nothing);
+    cr_expect_float_eq(kvc_prediction_allowed(&seen, &whole, &whole), kvc_prediction_bound(), 1e-12);
+    cr_expect_float_eq(kvc_prediction_allowed(&seen, &nearly, &whole), kvc_prediction_bound() + 8e-6, 1e-9);
+    cr_expect(isinf(kvc_prediction_allowed(&seen, &other, &whole)), "pieces change everything");
+    cr_expect_float_eq(kvc_prediction_allowed(&seen, NULL, &whole), kvc_prediction_control_bound(), 1e-12);
+    cr_expect_float_eq(kvc_prediction_allowed(&lossy, &whole, &lossy), kvc_prediction_bound() + 0.16, 1e-6);
+    cr_expect_float_eq(kvc_prediction_allowed(&lossy, &near_loss, &lossy), kvc_prediction_bound() + 8 * 0.1, 1e-6);
+    cr_expect(isinf(kvc_prediction_allowed(&lossy, &other, &lossy)), "other pieces lose more than was measured");
+    cr_expect_float_eq(kvc_prediction_allowed(&lossy, NULL, &lossy), kvc_prediction_control_bound() + 0.16, 1e-6);
+    cr_expect(isinf(kvc_prediction_allowed(&unknown, &lossy, &lossy)));
+    cr_expect(isinf(kvc_prediction_allowed(&seen, &whole, &nothing)), "a fresh cache that refuses says nothing");
+    cr_expect(isinf(kvc_prediction_allowed(&seen, &nothing, &whole)));
+    kvc_prediction *all[] = {&seen, &whole, &nearly, &other, &lossy, &near_loss, &unknown, &nothing};
+    for (size_t at = 0; at < sizeof all / sizeof all[0]; at++)
+        kvc_prediction_clear(all[at]);
+}
+
+Test(predictions, what_a_fresh_cache_predicts_is_remembered) {
+    kvc_prediction_memo *memo = kvc_prediction_memo_open();
+    kvc_prediction prediction = with_loss(4, 0.5);
+    kvc_prediction found = {.value = NULL};
+    kvc_params params = kvc_params_standard();
+    kvc_params other = params;
+    kvc_sequence appends = {1, {op_of("append 2")}};
+    kvc_sequence pieces = {2, {op_of("append 1"), op_of("append 1")}};
+    kvc_kept *kept = calloc(1, sizeof *kept);
+    int failed = 0;
+    cr_assert(memo != NULL && kept != NULL);
+    kept->count = 2;
+    kept->number[1] = 1;
+    other.batch++;
+    cr_expect_eq(kvc_prediction_memo_find(memo, &params, &appends, kept, &found, &failed), 0);
+    cr_assert(kvc_prediction_memo_add(memo, &params, &appends, kept, &prediction, 1));
+    cr_assert_eq(kvc_prediction_memo_find(memo, &params, &appends, kept, &found, &failed), 1);
+    cr_expect(failed);
+    cr_expect_eq(kvc_prediction_distance(&found, &prediction), 0);
+    cr_expect_eq(found.loss, 0.5);
+    cr_expect_neq(found.value, prediction.value, "each has memory of its own");
+    cr_expect_eq(kvc_prediction_memo_find(memo, &other, &appends, kept, &found, &failed), 0);
+    cr_expect_eq(kvc_prediction_memo_find(memo, &params, &pieces, kept, &found, &failed), 0);
+    kept->origin[1][0] = 1;
+    cr_expect_eq(kvc_prediction_memo_find(memo, &params, &appends, kept, &found, &failed), 0, "of another row");
+    kept->origin[1][0] = 0;
+    /* More than there is room for: what is found is right all the same. */
+    for (int32_t number = 2; number < 2000; number++) {
+        kept->number[1] = number;
+        prediction.value[0] = number;
+        cr_assert(kvc_prediction_memo_add(memo, &params, &appends, kept, &prediction, 0));
+        cr_assert_eq(kvc_prediction_memo_find(memo, &params, &appends, kept, &found, &failed), 1);
+        cr_expect_eq(found.value[0], number);
+    }
+    kvc_prediction_memo_forget(memo);
+    cr_expect_eq(kvc_prediction_memo_find(memo, &params, &appends, kept, &found, &failed), 0);
+    kvc_prediction_memo_close(memo);
+    kvc_prediction_memo_close(NULL);
+    kvc_prediction_clear(&prediction);
+    kvc_prediction_clear(&found);
+    free(kept);
 }
 
 /* A sequence of ops, performed by the reference on the shipped spec of whole models; what is kept of it. */
@@ -168,4 +248,33 @@ Test(predictions, how_inputs_lie_and_are_given_is_the_models_own) {
         cr_assert_eq(kvc_choice_call(&choice, (uint64_t)at), KVC_CALL_POSITION);
     }
     kvc_catalogue_clear(&catalogue);
+}
+
+/* A static cache is full at its capacity: what passes it may be refused, and what is not refused is compared. */
+Test(predictions, more_than_a_static_cache_holds_may_be_refused) {
+    kvc_catalogue catalogue;
+    kvc_error error = {""};
+    kvc_params params = kvc_params_standard();
+    kvc_plan *plan = malloc(sizeof *plan);
+    kvc_model model;
+    kvc_expectation expectation;
+    kvc_op fits = op_of("append 12");
+    kvc_op passes = op_of("append 13");
+    cr_assert_not_null(plan);
+    read_shipped(&catalogue);
+    params.capacity = 12;
+    for (int kind = 0; kind < 2; kind++) {
+        const char *variant = kind == 0 ? "model-static/llama" : "model-quantised/llama";
+        cr_assert(kvc_plan_make(&catalogue, kvc_catalogue_contract_by_id(&catalogue, "transformers-5.24"),
+                                kvc_catalogue_spec(&catalogue, "transformers", variant), variant, &params, plan, &error),
+                  "%s", error.text);
+        cr_assert(kvc_model_open(&model, plan));
+        kvc_model_expect(&model, &fits, &expectation);
+        cr_expect_eq(expectation.verdict, KVC_DO);
+        kvc_model_expect(&model, &passes, &expectation);
+        cr_expect_eq(expectation.verdict, kind == 0 ? KVC_EITHER : KVC_DO, "%s", variant);
+        kvc_model_close(&model);
+    }
+    kvc_catalogue_clear(&catalogue);
+    free(plan);
 }

@@ -39,11 +39,12 @@ static const char good_reply[] =
 /* Parses a copy of the text. */
 static int parse(const char *text, size_t length, int64_t id, cJSON **json, char **results, kvc_error *error) {
     char *line = malloc(length + 1);
+    kvc_said said;
     int good;
     cr_assert_not_null(line);
     memcpy(line, text, length);
     line[length] = '\0';
-    good = kvc_reply_parse(line, length, id, json, results, error);
+    good = kvc_reply_parse(line, length, id, json, results, &said, error);
     free(line);
     return good;
 }
@@ -446,7 +447,8 @@ Test(protocol, hello) {
         char *text = damaged_text(good, table[at].from, table[at].to);
         cJSON *json = NULL;
         kvc_error error = {""};
-        if (!kvc_reply_parse(text, strlen(text), 0, &json, NULL, &error)) {
+        kvc_said said;
+        if (!kvc_reply_parse(text, strlen(text), 0, &json, NULL, &said, &error)) {
             cr_expect(table[at].word != NULL && strstr(error.text, table[at].word) != NULL, "%s", error.text);
             continue;
         }

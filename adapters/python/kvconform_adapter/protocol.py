@@ -12,6 +12,7 @@ import traceback
 from typing import Any, Protocol
 
 from kvconform_adapter.request import (
+    AbsentError,
     LayersRequest,
     RequestError,
     RunRequest,
@@ -113,9 +114,10 @@ class Channel:
                 data = data[os.write(self.sink, data) :]
 
 
-def failure(number: int, text: str) -> list[bytes]:
+def failure(number: int, error: RequestError) -> list[bytes]:
     """A reply that says why there is none."""
-    return [json.dumps({"id": number, "error": text}).encode() + b"\n"]
+    word = "absent" if isinstance(error, AbsentError) else "error"
+    return [json.dumps({"id": number, word: str(error)}).encode() + b"\n"]
 
 
 def answer(subject: Subject, number: int, message: dict[str, Any]) -> list[bytes]:
@@ -171,13 +173,13 @@ def serve(channel: Channel, subject: Subject) -> None:
             number = given
             reply = answer(subject, number, message)
         except RequestError as error:
-            reply = failure(number, str(error))
+            reply = failure(number, error)
         except MemoryError:
             raise
         except Exception as error:
             # A fault of this program. The trace is for its authors, the sentence for the user.
             traceback.print_exc(file=sys.stderr)
-            reply = failure(number, f"the adapter failed: {type(error).__name__}: {str(error)[:300]}")
+            reply = failure(number, RequestError(f"the adapter failed: {type(error).__name__}: {str(error)[:300]}"))
         try:
             channel.write(reply)
         except BrokenPipeError:

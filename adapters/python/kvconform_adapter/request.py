@@ -31,6 +31,10 @@ class RequestError(Exception):
     """The request cannot be answered: a fault of the request or of the adapter, never of the subject."""
 
 
+class AbsentError(RequestError):
+    """The subject has no such cache, which shows only now: no fault of anything."""
+
+
 @dataclass(frozen=True)
 class Params:
     """The parameters of docs/protocol.md. `window`, `capacity`, `kernel` and `block` are counted in tokens."""

@@ -9,7 +9,7 @@ from typing import Any
 from kvconform_adapter.request import Op, ScriptRequest
 from kvconform_adapter.script_text import plain_text, why, words
 from kvconform_adapter.transformers_architectures import SEED, architectures, make_told
-from kvconform_adapter.transformers_models import ENCODER_WORDS, FAMILY, ModelPlan, word_of
+from kvconform_adapter.transformers_models import ENCODER_WORDS, ModelPlan, word_of
 
 BOUND = 1e-5
 
@@ -34,7 +34,7 @@ model = transformers.{owner}._from_config(config).to(torch.float64).eval()
 
 
 def new_cache():
-    """An empty cache, of the kind that the model makes itself."""
+    """An empty cache."""
     return {new_cache}
 
 
@@ -87,7 +87,7 @@ def append(tokens):
 {steps}
 {check}'''
 
-COMPARE = '''\
+COMPARE = """\
 if seen is None:
     print("the append can be done, and was refused")
     sys.exit(1)
@@ -101,14 +101,14 @@ if seen.shape != whole.shape:
 difference = float((seen - whole).abs().max() / whole.abs().max())
 print(f"largest difference to a fresh cache with the same words in one piece: {{difference:.3g}} of the largest logit")
 sys.exit(1 if not difference <= {bound} else 0)
-'''
+"""
 """How a program ends whose last op is a forward."""
 
-LAST = '''\
+LAST = """\
 done = attempt({label}, {call})
 print("expected: {outcome}")
 sys.exit(0 if done is {wanted} else 1)
-'''
+"""
 """How one ends whose last op is another: nothing is predicted after it, so that its outcome is what is wrong."""
 
 
@@ -159,7 +159,7 @@ def write_model_script(request: ScriptRequest, version: str) -> str:
     """The program for one case."""
     import transformers  # noqa: PLC0415
 
-    name = request.variant.removeprefix(FAMILY)
+    name = request.variant.partition("/")[2]
     plan = ModelPlan(request.variant, request.params)
     steps = ["seen = None"]
     start, rows = 0, request.params.batch
@@ -170,7 +170,8 @@ def write_model_script(request: ScriptRequest, version: str) -> str:
         start += used
     recording = [argument for kind, argument in before if kind == "record"]
     if last[0] == "append":
-        check = COMPARE.format(record_fresh="record(fresh, 1)\n" if recording and recording[-1] else "", bound=BOUND)
+        bound = BOUND if plan.loss is None else round(BOUND + 8 * plan.loss_in_parts, 4)
+        check = COMPARE.format(record_fresh="record(fresh, 1)\n" if recording and recording[-1] else "", bound=bound)
     else:
         outcome = "refused" if request.expected.get("outcome") == "refused" else "done"
         label = json.dumps(words(last))
@@ -186,13 +187,13 @@ def write_model_script(request: ScriptRequest, version: str) -> str:
         why=why(request),
         version=version,
         name=name,
-        caches=", ".join(sorted(plan.cache_classes)),
+        caches=", ".join(sorted(plan.cache.classes)),
         seed=SEED,
         told=repr(make_told(name)),
         settings="".join(f"{line}\n" for line in settings),
         attention=plan.attention,
         owner=architectures(str(Path(transformers.__file__).parent))[name],
-        new_cache=plan.spelled,
+        new_cache=plan.cache.spelled,
         arguments=reads,
         steps="\n".join(steps),
         check=check,

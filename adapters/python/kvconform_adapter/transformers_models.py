@@ -1,6 +1,7 @@
 """Whole models with their caches: an append is a forward, and what is shown is what the model predicts.
 
-A variant is called `model/NAME`, with the name of the architecture in transformers.
+A variant is called `model/NAME`, with the name of the architecture in transformers; with another cache than the one its
+config asks for `model-static/NAME` or `model-quantised/NAME`.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from typing import Any
 import torch
 
 from kvconform_adapter.reply import Reply, Table
-from kvconform_adapter.request import Op, Origins, Params, RequestError
+from kvconform_adapter.request import AbsentError, Op, Origins, Params, RequestError
 from kvconform_adapter.transformers_architectures import FIRST_WORD, WORDS, architectures, make_model
-from kvconform_adapter.transformers_caches import CACHE_UTILS, load_class
 from kvconform_adapter.transformers_layers import describe_cache
+from kvconform_adapter.transformers_model_caches import loss_tensor, measure_loss, model_cache
 
-FAMILY = "model/"
+FAMILIES = {"model": "dynamic", "model-static": "static", "model-quantised": "quantised"}
+"""What stands before the slash of a variant, and the kind of cache that it means."""
 ENCODER_WORDS = (5, 11, 7)
 """What the encoder of a model that has one reads, the same in every row."""
 CACHE_WORDS = ("cache", "past_key_values", "cache_params")
@@ -30,9 +32,14 @@ CACHE_WORDS = ("cache", "past_key_values", "cache_params")
 NO_LENGTH = torch.tensor([-1])
 
 
+def is_model(variant: str) -> bool:
+    """Whether a variant is a whole model."""
+    return variant.partition("/")[0] in FAMILIES
+
+
 def model_variants(package: str) -> list[str]:
-    """The variants for whole models."""
-    return [FAMILY + name for name in architectures(package)]
+    """The variants for whole models; those of one architecture follow each other, so that its model is made once."""
+    return [f"{family}/{name}" for name in architectures(package) for family in FAMILIES]
 
 
 def word_of(number: int, row: int) -> int:
@@ -46,23 +53,29 @@ class ModelPlan:
     def __init__(self, variant: str, params: Params) -> None:
         import transformers  # noqa: PLC0415
 
-        name = variant.removeprefix(FAMILY)
-        attention, _, kind = (params.parts or "eager+dynamic").partition("+")
+        family, _, name = variant.partition("/")
+        attention, _, kind = (params.parts or f"eager+{FAMILIES[family]}").partition("+")
+        if kind != FAMILIES[family]:
+            raise RequestError(f'field "params.parts": {family} has a cache that is {FAMILIES[family]}, not {kind}')
         self.rows = params.batch
         self.model = make_model(name, str(Path(transformers.__file__).parent), attention)
         self.config = self.model.config
-        self.kind = kind
         self.attention = str(self.config._attn_implementation)
-        self.cache_classes: set[str] = set()
-        self.spelled = ""
-        """How a program makes an empty cache, and which classes it imports for that."""
         self.crossed = bool(self.config.is_encoder_decoder)
         taken = inspect.signature(self.model.forward).parameters
         self.word = next((word for word in CACHE_WORDS if word in taken), "")
-        self.open_cache = self.find_cache(name)
+        asked = self.find_cache(name)
+        self.cache = model_cache(self.model, name, kind, asked, params, len(ENCODER_WORDS))
+        self.loss: Any = None
+        """What the cache loses, as it is shown; None of one that loses nothing."""
+        if self.cache.loses:
+            exact = model_cache(self.model, name, "dynamic", asked, params, len(ENCODER_WORDS))
+            words = [[word_of(number, row) for number in range(8)] for row in range(3)]
+            self.loss_in_parts = measure_loss(self.predict, self.cache.make, exact.make, torch.tensor(words))
+            self.loss = loss_tensor(self.loss_in_parts)
 
-    def find_cache(self, name: str) -> Callable[[], Any]:
-        """What makes an empty cache of the kind that the model makes itself when it is given none."""
+    def find_cache(self, name: str) -> Any:
+        """A cache that the model made itself when it was given none; it holds a word."""
         try:
             made = self.read_cache(self.model(**self.inputs(torch.tensor([[FIRST_WORD]]), None), use_cache=True))
         except MemoryError:
@@ -71,27 +84,17 @@ class ModelPlan:
             text = " ".join(str(error).split())[:200]
             raise RequestError(f"a tiny {name} cannot read a word: {type(error).__name__}: {text}") from error
         if made is None or not self.word or not hasattr(made, "reset"):
-            raise RequestError(f"{name} keeps no cache that can be handed to it")
-        inner = self.config.get_text_config(decoder=True)
-        owner = type(made)
-        if owner.__name__ == "EncoderDecoderCache":
-            half = load_class(CACHE_UTILS, "DynamicCache")
-            self.cache_classes = {owner.__name__, half.__name__}
-            self.spelled = (
-                "EncoderDecoderCache(DynamicCache(config=config.get_text_config(decoder=True)), DynamicCache())"
-            )
-            # As `generate` makes it: the cross-attention has no window.
-            return lambda: owner(half(config=inner), half())
-        self.cache_classes = {owner.__name__}
-        if accepts_config(owner):
-            self.spelled = f"{owner.__name__}(config=config.get_text_config(decoder=True))"
-            return lambda: owner(config=inner)
-        self.spelled = f"{owner.__name__}()"
-        return owner
+            raise AbsentError(f"{name} keeps no cache that can be handed to it")
+        return made
+
+    def predict(self, words: Any, cache: Any) -> Any:
+        """The logits of a forward over these words: rows, words, vocabulary."""
+        output = self.model(**self.inputs(words, cache), use_cache=True)
+        return output.logits.to(torch.float64).contiguous()
 
     def describe_cache(self, variants: list[str]) -> dict[str, Any]:
         """What its cache is made of. Some layers, and parts of them, are there from the first words on."""
-        cache = self.open_cache()
+        cache = self.cache.make()
         self.model(**self.inputs(torch.tensor([[FIRST_WORD, FIRST_WORD + 1]] * self.rows), cache), use_cache=True)
         return describe_cache(cache, variants)
 
@@ -107,11 +110,6 @@ class ModelPlan:
         if cached is not None:
             given[self.word] = cached
         return given
-
-
-def accepts_config(owner: Any) -> bool:
-    """Whether the class can be made from a config."""
-    return "config" in inspect.signature(owner.__init__).parameters
 
 
 class Choices:
@@ -186,7 +184,7 @@ class ModelRunner:
 
     def sequence(self, ops: list[Op], numbers: list[int] | None, origins: Origins | None = None) -> str:
         """All steps of one sequence, as JSON."""
-        session = ModelSession(self.plan.open_cache(), self.plan.rows)
+        session = ModelSession(self.plan.cache.make(), self.plan.rows)
         return f"[{','.join([self.step(session, name, argument, numbers, origins) for name, argument in ops])}]"
 
     def step(
@@ -213,6 +211,8 @@ class ModelRunner:
             shown.append(("returned.logits", logits))
             if self.choices.margin < math.inf:
                 shown.append(("returned.margin", torch.tensor([self.choices.margin], dtype=torch.float64)))
+            if self.plan.loss is not None:
+                shown.append(("returned.loss", self.plan.loss))
         if session.copied:
             # Of the original nothing can be seen but that it is there.
             shown.append(("original.length", NO_LENGTH))
@@ -238,8 +238,7 @@ class ModelRunner:
             ]
         )
         with self.choices:
-            output = self.plan.model(**self.plan.inputs(words, session.cache), use_cache=True)
-        return output.logits.to(torch.float64).contiguous()
+            return self.plan.predict(words, session.cache)
 
     def other(self, session: ModelSession, name: str, argument: Any) -> None:
         """One op that is no append."""

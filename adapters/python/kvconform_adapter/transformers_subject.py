@@ -365,9 +365,9 @@ class TransformersSubject(LoadedSubject["Plan | ModelPlan", Table]):
     def make_plan(self, variant: str, params: Params) -> Plan | ModelPlan:
         """A plan for a variant that the subject has."""
         from kvconform_adapter.transformers_calls import PlanMaker  # noqa: PLC0415
-        from kvconform_adapter.transformers_models import FAMILY, ModelPlan  # noqa: PLC0415
+        from kvconform_adapter.transformers_models import ModelPlan, is_model  # noqa: PLC0415
 
-        if variant.startswith(FAMILY):
+        if is_model(variant):
             return ModelPlan(variant, params)
         return PlanMaker(params, self.pool).make(variant)
 
@@ -384,25 +384,25 @@ class TransformersSubject(LoadedSubject["Plan | ModelPlan", Table]):
 
     def knows_origins(self, variant: str) -> bool:
         """Whether the tokens of this variant can be given rows of their own."""
-        from kvconform_adapter.transformers_models import FAMILY  # noqa: PLC0415
+        from kvconform_adapter.transformers_models import is_model  # noqa: PLC0415
 
-        return variant.startswith(FAMILY)
+        return is_model(variant)
 
     def write(self, request: ScriptRequest) -> str:
         """The stand-alone program for a case of a variant that the subject has."""
         from kvconform_adapter.transformers_model_script import write_model_script  # noqa: PLC0415
-        from kvconform_adapter.transformers_models import FAMILY  # noqa: PLC0415
+        from kvconform_adapter.transformers_models import is_model  # noqa: PLC0415
         from kvconform_adapter.transformers_script import write_script  # noqa: PLC0415
 
-        if request.variant.startswith(FAMILY):
+        if is_model(request.variant):
             return write_model_script(request, self.version)
         return write_script(request, self.version)
 
     def layers(self, request: LayersRequest) -> dict[str, Any]:
         """What the cache of a whole model is made of."""
-        from kvconform_adapter.transformers_models import FAMILY, ModelPlan  # noqa: PLC0415
+        from kvconform_adapter.transformers_models import FAMILIES, ModelPlan  # noqa: PLC0415
 
         plan = self.plan(request.variant, request.params)
         if not isinstance(plan, ModelPlan):
-            raise RequestError(f'field "variant": expected a whole model, whose name begins with "{FAMILY}"')
+            raise RequestError(f'field "variant": expected a whole model, whose name begins with one of {", ".join(FAMILIES)}')
         return plan.describe_cache(self.variants)
