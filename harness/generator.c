@@ -63,7 +63,7 @@ static int letters_of(const kvc_plan *plan, const kvc_alphabet *alphabet, int le
         return combination > 0 ? (length < SMALL_LENGTH ? alphabet->in_long : 0)
                : length < SMALL_LENGTH ? alphabet->count : length == SMALL_LENGTH ? alphabet->in_long : 0;
     /* Each op of a whole model is a forward: only the shortest are run with all letters. */
-    if (plan->predicts)
+    if (plan->spec->kind == KVC_KIND_MODEL)
         return length < SMALL_LENGTH && combination == 0 ? alphabet->count : alphabet->in_long;
     return length < SMALL_LENGTH || (length == SMALL_LENGTH && combination == 0) ? alphabet->count : alphabet->in_long;
 }
@@ -94,7 +94,7 @@ static int add_stages(kvc_generator *generator, kvc_error *error)
      * Of several sequences most long ones mean little; what only does as assisted decoding does has no ops to mix; of a whole model
      * only the last append of a sequence is compared.
      */
-    if (generator->draws.like == KVC_HOSTILE && generator->draws.exhaustive > 0 && !kvc_plan_has_sequences(plan) && !plan->predicts)
+    if (generator->draws.like == KVC_HOSTILE && generator->draws.exhaustive > 0 && !kvc_plan_has_sequences(plan) && plan->spec->kind != KVC_KIND_MODEL)
         generator->tail = generator->opening = OPENING;
     for (int length = 1; length <= generator->draws.exhaustive; length++) {
         for (int at = 0; at < generator->choice.combinations; at++) {

@@ -199,7 +199,7 @@ static int show_steps(process_driver *self, kvc_reply *reply, const uint8_t *dat
 /* The time for an answer. One for sequences of a whole model is longer by that much again for every few of them. */
 static int patience(const process_driver *self, const kvc_batch *batch)
 {
-    int times = batch->plan->predicts ? 1 + (int)batch->count / MODEL_SEQUENCES : 1;
+    int times = batch->plan->spec->kind == KVC_KIND_MODEL ? 1 + (int)batch->count / MODEL_SEQUENCES : 1;
 
     return self->options->timeout_ms < INT_MAX / times ? times * self->options->timeout_ms : INT_MAX;
 }

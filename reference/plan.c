@@ -305,6 +305,7 @@ static int find_boundary(const kvc_plan *plan)
         case KVC_RULE_COUNT:
         case KVC_RULE_TRIMMED:
         case KVC_RULE_UNUSED:
+        case KVC_RULE_AGREED:
         case KVC_RULE_BYTES:
         case KVC_RULE_SEEN:
         case KVC_RULE_SEEN_WINDOW:

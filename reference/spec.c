@@ -8,7 +8,7 @@
 
 static const char *const rule_words[] = {"all",        "window",        "last",        "folded",  "fixed",    "fixed_window",
                                          "ring",       "blocks",        "block_rest",  "block_overlap", "block_count",
-                                         "nothing",    "prefix_window", "fixed_prefix_window",    "residual",      "constant",    "flag",    "rotating", "chunked", "chunk_start", "count", "trimmed", "unused", "bytes", "seen", "seen_window", "opaque", "predicted", NULL};
+                                         "nothing",    "prefix_window", "fixed_prefix_window",    "residual",      "constant",    "flag",    "rotating", "chunked", "chunk_start", "count", "trimmed", "unused", "bytes", "seen", "seen_window", "opaque", "predicted", "agreed", NULL};
 static const char *const dim_words[] = {"batch",     "heads",     "tokens",    "one", "planes", "key_dim",
                                         "value_dim", "index_dim", "channels",  "2*key_dim", "2*index_dim", "new", NULL};
 static const char *const returned_words[] = {"none", "all", "window", "held_and_new", "held", "buffer", "state",
@@ -304,7 +304,7 @@ static int read_dims(const cJSON *json, const char *name, kvc_view_spec *view, k
     }
     int wanted = view->rule != KVC_RULE_FOLDED && view->rule != KVC_RULE_BLOCK_COUNT && view->rule != KVC_RULE_FLAG &&
                  view->rule != KVC_RULE_CHUNK_START && view->rule != KVC_RULE_COUNT && view->rule != KVC_RULE_TRIMMED &&
-                 view->rule != KVC_RULE_UNUSED && view->rule != KVC_RULE_BYTES && view->rule != KVC_RULE_PREDICTED;
+                 view->rule != KVC_RULE_UNUSED && view->rule != KVC_RULE_BYTES && view->rule != KVC_RULE_PREDICTED && view->rule != KVC_RULE_AGREED;
     if (view->rule != KVC_RULE_OPAQUE && tokens != wanted) {
         kvc_error_set(error, "%s: view \"%s\": field \"dims\": expected %s", name, view->name,
                       wanted ? "exactly one tokens axis" : "no tokens axis");
@@ -355,8 +355,8 @@ static int read_view(const cJSON *json, const char *name, kvc_spec *spec, kvc_er
     if (!kvc_json_text(json, name, "law", text, sizeof text, error))
         return 0;
     if (!kvc_law_parse(text, &view->law) ||
-        ((view->law < KVC_LENGTH || view->law > KVC_VALUES) && view->law != KVC_MASK && view->law != KVC_RETURN)) {
-        kvc_error_set(error, "%s: view \"%s\": field \"law\": \"%s\", expected KEYS, VALUES, INDEX, STATE, LENGTH, MASK or RETURN", name,
+        ((view->law < KVC_LENGTH || view->law > KVC_VALUES) && view->law != KVC_MASK && view->law != KVC_RETURN && view->law != KVC_RESUME)) {
+        kvc_error_set(error, "%s: view \"%s\": field \"law\": \"%s\", expected KEYS, VALUES, INDEX, STATE, LENGTH, MASK, RETURN or RESUME", name,
                       view->name, text);
         return 0;
     }

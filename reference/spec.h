@@ -55,9 +55,10 @@ typedef enum kvc_view_rule {
     KVC_RULE_SEEN,         /* which of the returned tokens each new token may see */
     KVC_RULE_SEEN_WINDOW,  /* the same, when only the newest `window` are asked for */
     KVC_RULE_OPAQUE,       /* the subject's own; only compared with itself */
-    KVC_RULE_PREDICTED     /* nothing is shown of the cache but what a whole model predicts with it */
+    KVC_RULE_PREDICTED,    /* nothing is shown of the cache but what a whole model predicts with it */
+    KVC_RULE_AGREED        /* how many tokens a whole model says alike with help and without, all: a number */
 } kvc_view_rule;
-enum { KVC_VIEW_RULES = 28 };
+enum { KVC_VIEW_RULES = 29 };
 
 typedef enum kvc_dim {
     KVC_DIM_BATCH = 0,

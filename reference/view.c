@@ -49,6 +49,8 @@ const kvc_view_kind *kvc_view_kind_of(kvc_view_rule rule)
         return &kvc_view_count;
     case KVC_RULE_TRIMMED:
         return &kvc_view_trimmed;
+    case KVC_RULE_AGREED:
+        return &kvc_view_agreed;
     case KVC_RULE_UNUSED:
         return &kvc_view_unused;
     case KVC_RULE_BYTES:

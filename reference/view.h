@@ -80,6 +80,7 @@ extern const kvc_view_kind kvc_view_chunk_start;
 extern const kvc_view_kind kvc_view_count;
 extern const kvc_view_kind kvc_view_trimmed;
 extern const kvc_view_kind kvc_view_unused;
+extern const kvc_view_kind kvc_view_agreed;
 extern const kvc_view_kind kvc_view_bytes;
 extern const kvc_view_kind kvc_view_seen;
 extern const kvc_view_kind kvc_view_opaque;

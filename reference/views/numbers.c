@@ -57,6 +57,15 @@ static void stored_unused(const kvc_model *model, int slot, kvc_extent *extent)
     extent->optional = 1;
 }
 
+/* What is said without help is said with it. */
+static void stored_agreed(const kvc_model *model, int slot, kvc_extent *extent)
+{
+    (void)slot;
+    extent->kind = KVC_CELL_NUMBER;
+    extent->end = model->length;
+    extent->optional = 1;
+}
+
 /* Cells that a tensor must hold, of all rows. */
 static int64_t cells_of(const kvc_model *model, int slot)
 {
@@ -99,4 +108,5 @@ static void stored_bytes(const kvc_model *model, int slot, kvc_extent *extent)
 const kvc_view_kind kvc_view_count = {NULL, NULL, NULL, stored_count};
 const kvc_view_kind kvc_view_trimmed = {NULL, NULL, NULL, stored};
 const kvc_view_kind kvc_view_unused = {NULL, NULL, NULL, stored_unused};
+const kvc_view_kind kvc_view_agreed = {NULL, NULL, NULL, stored_agreed};
 const kvc_view_kind kvc_view_bytes = {NULL, NULL, NULL, stored_bytes};

@@ -11,6 +11,7 @@ from kvconform_adapter.request import RequestError, read_numbers
 
 from adapter_process import Adapter, Step, adapter_environment
 
+KINDS = {"model": "eager+dynamic", "model-static": "eager+static", "model-quantised": "eager+quantised"}
 PARAMS = {"batch": 2, "channels": 64, "window": 4, "dtype": "float64", "parts": "eager+dynamic"}
 
 
@@ -85,9 +86,91 @@ def test_a_model_that_chooses_experts_says_how_close_it_was(adapter: Adapter) ->
 
 
 def test_a_model_that_cannot_be_made_says_why(adapter: Adapter) -> None:
-    message = adapter.ask({"request": "run", "variant": "model/rwkv", "params": PARAMS, "sequences": []})
-    assert "rwkv" in message["error"]
+    message = adapter.ask({"request": "run", "variant": "model/blt", "params": PARAMS, "sequences": []})
+    assert "small" in message["error"]
     assert "\n" not in message["error"]
+
+
+@pytest.mark.parametrize(
+    ("variant", "reason"),
+    [
+        ("model/openai-gpt", "keeps no cache"),
+        ("model-static/gpt_neo", "_can_compile_fullgraph"),
+        ("model-static/minimax", "cache of its own"),
+        ("model-quantised/t5", "encoder"),
+        ("model-quantised/mistral", "DynamicSlidingWindowLayer"),
+    ],
+)
+def test_a_cache_that_a_model_has_not_is_absent(adapter: Adapter, variant: str, reason: str) -> None:
+    params = PARAMS | {"parts": KINDS[variant.partition("/")[0]]}
+    message = adapter.ask({"request": "run", "variant": variant, "params": params, "sequences": []})
+    assert reason in message["absent"]
+    assert "error" not in message
+
+
+@pytest.mark.parametrize("name", ["llama", "t5"])
+def test_a_static_cache_is_as_good_and_refuses_what_it_has_no_room_for(adapter: Adapter, name: str) -> None:
+    ops = [["append", 3], ["append", 2], ["append", 8]]
+    params = PARAMS | {"parts": KINDS["model-static"], "capacity": 12}
+    [static] = adapter.run(f"model-static/{name}", params, ops)
+    [grown] = adapter.run(f"model/{name}", PARAMS, ops)
+    assert logits(static[1]) == pytest.approx(logits(grown[1]), abs=1e-9)
+    assert grown[2].outcome == 0
+    assert "IndexError" in static[2].error
+
+
+def test_a_quantised_cache_says_what_it_loses(adapter: Adapter) -> None:
+    ops = [["append", 3], ["append", 2]]
+    params = PARAMS | {"parts": KINDS["model-quantised"], "residual": 2}
+    message = adapter.ask({"request": "run", "variant": "model-quantised/llama", "params": params, "sequences": []})
+    if "optimum-quanto" in message.get("error", ""):
+        pytest.skip(message["error"])
+    [lossy] = adapter.run("model-quantised/llama", params, ops)
+    [exact] = adapter.run("model/llama", PARAMS, ops)
+    [loss] = lossy[1].values("returned.loss")
+    assert 0 < loss < 0.1
+    seen, right = logits(lossy[1]), logits(exact[1])
+    apart = max(abs(one - other) for one, other in zip(seen, right, strict=True)) / max(map(abs, right))
+    assert 0 < apart < 8 * loss
+    assert "returned.loss" not in exact[1].shapes
+
+
+def test_parts_of_another_cache_are_an_error(adapter: Adapter) -> None:
+    message = adapter.ask({"request": "run", "variant": "model-static/llama", "params": PARAMS, "sequences": []})
+    assert "params.parts" in message["error"]
+
+
+@pytest.mark.parametrize("drafts", ["assistant", "lookup"])
+@pytest.mark.parametrize("name", ["llama", "t5"])
+def test_what_a_model_says_with_drafts_is_what_it_says_without(adapter: Adapter, name: str, drafts: str) -> None:
+    params = {"batch": 1, "window": 4, "block": 3, "dtype": "float64", "parts": f"eager+{drafts}"}
+    [steps] = adapter.run(f"model-generate/{name}", params, [["append", 3], ["append", 6], ["append", 2]])
+    assert [step.outcome for step in steps] == [0, 0, 0], [step.error for step in steps]
+    assert [step.values("agreed") for step in steps] == [[3], [9], [11]]
+
+
+def test_a_model_that_refuses_drafts_says_so(adapter: Adapter) -> None:
+    params = {"batch": 1, "window": 4, "block": 3, "dtype": "float64", "parts": "eager+lookup"}
+    message = adapter.ask({"request": "run", "variant": "model-generate/mamba", "params": params, "sequences": []})
+    assert "stateful" in message["absent"]
+
+
+def test_where_drafts_change_what_is_said_the_program_shows_it_alone(
+    adapter: Adapter, interpreter: str, tmp_path: Path
+) -> None:
+    params = {"batch": 1, "window": 4, "block": 3, "dtype": "float64", "parts": "eager+assistant"}
+    ops = [["append", 3], ["append", 8]]
+    [steps] = adapter.run("model-generate/cpmant", params, ops)
+    [agreed] = steps[1].values("agreed")
+    assert 3 <= agreed < 11
+    asked = {"request": "script", "variant": "model-generate/cpmant", "params": params, "ops": ops, "step": 1}
+    told = {"title": "other words", "source": "a test", "basis": "documented", "law": "RESUME", "expected": {}}
+    file = tmp_path / "case.py"
+    file.write_text(adapter.ask(asked | told)["script"])
+    environment = {name: value for name, value in adapter_environment().items() if name != "PYTHONPATH"}
+    done = subprocess.run([interpreter, str(file)], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert f"differ from word {int(agreed)} on" in done.stdout
 
 
 def run_program(

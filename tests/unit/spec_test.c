@@ -113,7 +113,7 @@ Test(spec, every_rule_dim_and_return) {
     static const char *const rules[] = {"all",  "window", "last",       "folded",   "fixed", "fixed_window",
                                         "ring", "blocks", "block_rest", "block_overlap", "block_count", "nothing", "prefix_window", "fixed_prefix_window",
                                         "residual", "constant", "flag", "rotating", "chunked", "chunk_start", "count",
-                                        "trimmed", "unused", "bytes", "seen", "seen_window", "opaque", "predicted"};
+                                        "trimmed", "unused", "bytes", "seen", "seen_window", "opaque", "predicted", "agreed"};
     static const char *const returned[] = {"none", "all", "window", "held_and_new", "held", "buffer", "state",
                                             "closed", "prior", "rotating", "seen", "block_start", "predicted"};
     kvc_spec spec;
@@ -126,7 +126,7 @@ Test(spec, every_rule_dim_and_return) {
                            "\"ops\": [\"append\"], \"params\": {\"window\": [1, 2], \"kernel\": [1, 2], \"capacity\": [1, 2],"
                            "\"keep\": [0, 2], \"block\": [1, 2], \"residual\": [1, 2]}, \"views\": [{\"name\": \"k\", \"salt\": 0, \"law\": \"KEYS\", \"rule\": \"%s\","
                            "\"dims\": [\"planes\", \"batch\", %s\"index_dim\"], \"returned\": \"%s\"}]}",
-                           rules[rule], rule == KVC_RULE_FOLDED || rule == KVC_RULE_BLOCK_COUNT || rule == KVC_RULE_FLAG || rule == KVC_RULE_CHUNK_START || rule == KVC_RULE_COUNT || rule == KVC_RULE_TRIMMED || rule == KVC_RULE_UNUSED || rule == KVC_RULE_BYTES || rule == KVC_RULE_PREDICTED ? "" : "\"tokens\", ", returned[back]);
+                           rules[rule], rule == KVC_RULE_FOLDED || rule == KVC_RULE_BLOCK_COUNT || rule == KVC_RULE_FLAG || rule == KVC_RULE_CHUNK_START || rule == KVC_RULE_COUNT || rule == KVC_RULE_TRIMMED || rule == KVC_RULE_UNUSED || rule == KVC_RULE_BYTES || rule == KVC_RULE_PREDICTED || rule == KVC_RULE_AGREED ? "" : "\"tokens\", ", returned[back]);
             cr_assert(parse(text, &spec, &error), "%s", error.text);
             cr_expect_eq((int)spec.view[0].rule, rule);
             cr_expect_eq((int)spec.view[0].returned, back);

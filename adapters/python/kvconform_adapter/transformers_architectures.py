@@ -161,7 +161,7 @@ def check_size(owner: Any, config: Any) -> None:
 
 
 @lru_cache(maxsize=MODELS_MAX)
-def make_model(name: str, package: str, attention: str) -> Any:
+def make_model(name: str, package: str, attention: str, seed: int = SEED) -> Any:
     """A tiny model with seeded random weights, in float64; RequestError, in one line, where that cannot be done.
 
     Where the architecture has no such attention it has the plain one.
@@ -176,7 +176,7 @@ def make_model(name: str, package: str, attention: str) -> Any:
             attention = "eager"
         config._attn_implementation = attention
         check_size(owner, config)
-        torch.manual_seed(SEED)
+        torch.manual_seed(seed)
         return owner._from_config(config).to(torch.float64).eval()
     except (MemoryError, RequestError):
         raise

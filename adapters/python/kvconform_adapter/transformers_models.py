@@ -39,7 +39,7 @@ def is_model(variant: str) -> bool:
 
 def model_variants(package: str) -> list[str]:
     """The variants for whole models; those of one architecture follow each other, so that its model is made once."""
-    return [f"{family}/{name}" for name in architectures(package) for family in FAMILIES]
+    return [f"{family}/{name}" for name in architectures(package) for family in (*FAMILIES, "model-generate")]
 
 
 def word_of(number: int, row: int) -> int:

@@ -17,6 +17,7 @@ from kvconform_adapter.subject import LoadedSubject
 
 if TYPE_CHECKING:
     from kvconform_adapter.transformers_calls import Plan, Session
+    from kvconform_adapter.transformers_generation import GenerationPlan, GenerationRunner
     from kvconform_adapter.transformers_models import ModelPlan, ModelRunner
     from kvconform_adapter.values import TablePool
 
@@ -287,7 +288,7 @@ class Runner:
         return found
 
 
-class TransformersSubject(LoadedSubject["Plan | ModelPlan", Table]):
+class TransformersSubject(LoadedSubject["Plan | ModelPlan | GenerationPlan", Table]):
     """The subject `transformers`."""
 
     name = "transformers"
@@ -362,11 +363,14 @@ class TransformersSubject(LoadedSubject["Plan | ModelPlan", Table]):
 
         return cache_classes(Path(transformers.__file__).parent)
 
-    def make_plan(self, variant: str, params: Params) -> Plan | ModelPlan:
+    def make_plan(self, variant: str, params: Params) -> Plan | ModelPlan | GenerationPlan:
         """A plan for a variant that the subject has."""
         from kvconform_adapter.transformers_calls import PlanMaker  # noqa: PLC0415
+        from kvconform_adapter.transformers_generation import FAMILY, GenerationPlan  # noqa: PLC0415
         from kvconform_adapter.transformers_models import ModelPlan, is_model  # noqa: PLC0415
 
+        if variant.startswith(FAMILY):
+            return GenerationPlan(variant, params)
         if is_model(variant):
             return ModelPlan(variant, params)
         return PlanMaker(params, self.pool).make(variant)
@@ -376,10 +380,15 @@ class TransformersSubject(LoadedSubject["Plan | ModelPlan", Table]):
         self.pool.tidy()
         super().tidy()
 
-    def runner(self, plan: Plan | ModelPlan, params: Params, reply: Reply[Table]) -> Runner | ModelRunner:
+    def runner(
+        self, plan: Plan | ModelPlan | GenerationPlan, params: Params, reply: Reply[Table]
+    ) -> Runner | ModelRunner | GenerationRunner:
         """What performs the sequences of one request."""
+        from kvconform_adapter.transformers_generation import GenerationPlan, GenerationRunner  # noqa: PLC0415
         from kvconform_adapter.transformers_models import ModelPlan, ModelRunner  # noqa: PLC0415
 
+        if isinstance(plan, GenerationPlan):
+            return GenerationRunner(plan, reply)
         return ModelRunner(plan, reply) if isinstance(plan, ModelPlan) else Runner(plan, params, reply)
 
     def knows_origins(self, variant: str) -> bool:
@@ -390,10 +399,14 @@ class TransformersSubject(LoadedSubject["Plan | ModelPlan", Table]):
 
     def write(self, request: ScriptRequest) -> str:
         """The stand-alone program for a case of a variant that the subject has."""
+        from kvconform_adapter.transformers_generation import FAMILY  # noqa: PLC0415
+        from kvconform_adapter.transformers_generation_script import write_generation_script  # noqa: PLC0415
         from kvconform_adapter.transformers_model_script import write_model_script  # noqa: PLC0415
         from kvconform_adapter.transformers_models import is_model  # noqa: PLC0415
         from kvconform_adapter.transformers_script import write_script  # noqa: PLC0415
 
+        if request.variant.startswith(FAMILY):
+            return write_generation_script(request, self.version)
         if is_model(request.variant):
             return write_model_script(request, self.version)
         return write_script(request, self.version)
