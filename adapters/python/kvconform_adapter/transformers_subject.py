@@ -417,5 +417,7 @@ class TransformersSubject(LoadedSubject["Plan | ModelPlan | GenerationPlan", Tab
 
         plan = self.plan(request.variant, request.params)
         if not isinstance(plan, ModelPlan):
-            raise RequestError(f'field "variant": expected a whole model, whose name begins with one of {", ".join(FAMILIES)}')
+            raise RequestError(
+                f'field "variant": expected a whole model, whose name begins with one of {", ".join(FAMILIES)}'
+            )
         return plan.describe_cache(self.variants)
