@@ -21,6 +21,8 @@ TOP = HERE.parent.parent
 PROGRAM = os.environ.get("KVCONFORM", str(TOP / "build" / "bin" / "kvconform"))
 PYTHON = os.environ.get("KVCONFORM_PYTHON", "")
 LONG = os.environ.get("KVCONFORM_LONG") == "1"
+JOBS = 2 if LONG else 1
+"""Workers of a run: each imports its subject, which takes longer than most of what the quick tier asks of it."""
 VERSIONS = ("5.12.1", "5.14.1", "5.15.1", "5.24.0") if LONG else ("5.24.0",)
 NO_PYTHON = "KVCONFORM_PYTHON names no interpreter with transformers"
 
@@ -32,9 +34,11 @@ def corpus(subject: str = "transformers") -> dict[str, Any]:
     return {file.name: json.loads(file.read_text()) for file in files}
 
 
-def run(*words: str) -> tuple[int, str]:
-    """Runs the program; gives its exit status and standard output."""
-    environment = dict(os.environ, KVCONFORM_DATA=str(TOP), NO_COLOR="1")
+def run(*words: str, **more: str) -> tuple[int, str]:
+    """Runs the program, with more in its environment; gives its exit status and standard output."""
+    environment = dict(os.environ, KVCONFORM_DATA=str(TOP), NO_COLOR="1", **more)
+    if words[0] in ("run", "gate"):
+        words = (*words, "--jobs", str(JOBS))
     done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode in (0, 1), done.stderr[-2000:]
     return done.returncode, done.stdout

@@ -64,6 +64,6 @@ def test_what_follows_of_a_known_fault(tmp_path: Path, missing: str) -> None:
         (tmp_path / "cases" / f"{name}.json").write_text(json.dumps(case))
     targets = [f"transformers:{variant}" for variant, _, _ in CASES.values()]
     files = ["--baseline", str(tmp_path / "known.json"), "--cases", str(tmp_path / "cases")]
-    status, output = run("gate", *targets, "--python", PYTHON, *files, "--budget", "1", "--jobs", "1")
+    status, output = run("gate", *targets, "--python", PYTHON, *files, "--budget", "1")
     shown = sorted(re.findall(r"note: shown by .*/(\S+)\.json", output))
     assert (status, shown) == (1 if new else 0, new), output

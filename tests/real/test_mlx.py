@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from program import LONG, PROGRAM, TOP, corpus, interpreter, plain, run
+from program import LONG, TOP, corpus, interpreter, plain, run
 
 PYTHON = os.environ.get("KVCONFORM_MLX", "")
 VERSIONS = ("0.28.4", "0.30.7", "0.31.3", "0.32.2") if LONG else ("0.32.2",)
@@ -306,10 +306,9 @@ def laws_of_broken(python: str, file: str, before: str, after: str, variant: str
     assert before in text
     (folder / "mlx_lm" / file).write_text(text.replace(before, after))
     words = ["run", f"mlx-lm:{variant}", "--python", python, "--budget", enough(variant), "--json", "-", "--quiet"]
-    environment = dict(os.environ, KVCONFORM_DATA=str(TOP), PYTHONPATH=str(folder))
-    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, env=environment, check=False)
-    assert done.returncode == 1, done.stderr
-    return [finding["law"] for finding in findings(json.loads(done.stdout), variant) if not is_known(finding)]
+    status, output = run(*words, PYTHONPATH=str(folder))
+    assert status == 1
+    return [finding["law"] for finding in findings(json.loads(output), variant) if not is_known(finding)]
 
 
 @pytest.mark.skipif(not LONG, reason="only older versions have this class: set KVCONFORM_LONG to 1")

@@ -111,10 +111,9 @@ def test_a_flag_that_a_reset_forgets_is_seen_at_once(tmp_path: Path) -> None:
     file.unlink()
     file.write_text(text.replace(line, "            pass\n"))
     words = ["run", "transformers:EncoderDecoderCache", "--python", PYTHON, "--budget", "500", "--json", "-", "--quiet"]
-    environment = dict(os.environ, KVCONFORM_DATA=str(TOP), PYTHONPATH=str(tmp_path))
-    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, env=environment, check=False)
-    assert done.returncode == 1, done.stderr
-    found = findings(json.loads(done.stdout), "EncoderDecoderCache")
+    status, output = run(*words, PYTHONPATH=str(tmp_path))
+    assert status == 1
+    found = findings(json.loads(output), "EncoderDecoderCache")
     assert [["append", 1], ["reset"]] in [entry["case"]["ops"] for entry in found if entry["law"] == "RESET"]
     assert any("is_updated" in entry["script"] for entry in found if entry["law"] == "RESET")
 
@@ -147,10 +146,9 @@ def test_what_cannot_be_shown_whole_is_found(tmp_path: Path, variant: str, law: 
     file.unlink()
     file.write_text(text.replace(line, changed))
     words = ["run", f"transformers:{variant}", "--python", PYTHON, "--budget", "1000", "--json", "-", "--quiet"]
-    environment = dict(os.environ, KVCONFORM_DATA=str(TOP), PYTHONPATH=str(tmp_path))
-    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, env=environment, check=False)
-    assert done.returncode == 1, done.stderr
-    laws = [found["law"] for found in findings(json.loads(done.stdout), variant)]
+    status, output = run(*words, PYTHONPATH=str(tmp_path))
+    assert status == 1
+    laws = [found["law"] for found in findings(json.loads(output), variant)]
     assert law in laws and "ALIVE" not in laws
 
 
@@ -161,7 +159,7 @@ def test_a_new_class_cannot_go_unseen(tmp_path: Path) -> None:
     model.mkdir()
     (model / "modeling_brandnew.py").write_text("class BrandNewState(DynamicLayer):\n    pass\n")
     result = tmp_path / "result.json"
-    words = ["run", "transformers:BrandNew*", "--python", PYTHON, "--json", str(result)]
+    words = ["run", "transformers:BrandNew*", "--python", PYTHON, "--jobs", "1", "--json", str(result)]
     environment = dict(os.environ, KVCONFORM_DATA=str(TOP), PYTHONPATH=str(tmp_path))
     done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 3, done.stderr
