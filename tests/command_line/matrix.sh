@@ -26,7 +26,7 @@ find out -maxdepth 2 -not -path '*/cases/*' | sort
 reasons out/results/*.json
 python 'import json; merged = json.load(open("out/merged.json"))
 for run in merged["runs"]: print(run["version"], run["status"], len(run["findings"]))'
-sort started | uniq -c | sed 's/^ *//'
+sort -u started
 
 # Again: what is complete is not run again, what could not be made is tried again. Nothing else changes.
 : >started

@@ -104,7 +104,7 @@ def test_a_model_that_cannot_be_made_says_why(adapter: Adapter) -> None:
 def test_a_cache_that_a_model_has_not_is_absent(adapter: Adapter, variant: str, reason: str) -> None:
     params = PARAMS | {"parts": KINDS[variant.partition("/")[0]]}
     message = adapter.ask({"request": "run", "variant": variant, "params": params, "sequences": []})
-    assert reason in message["absent"]
+    assert reason in str(message.get("absent"))
     assert "error" not in message
 
 
