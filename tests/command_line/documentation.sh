@@ -3,7 +3,7 @@
 # In README.md and docs/*.md a block marked `sh` is run, line by line, in a folder of its own for each document. A line that
 # ends in `# exit N` must end with that status, any other with 0. Each line of a block marked `text` that follows must be
 # in what the commands printed (`...` stands for any lines). A block with a file's name behind its language is written to that file.
-# `sh network` is not run here; `sh engines` is by fuzz_engines.sh,
+# `sh network` is not run here; `sh engines` is by fuzz_engines.sh, `sh extending` by extending.sh,
 # `sh pip`, `sh make`, `sh deb` and `sh system` by tests/packages/. A block that speaks of transformers is run when KVCONFORM_PYTHON (or python3) has the version, one
 # that calls a compiler or node where there is one.
 # shellcheck disable=SC2016 # back-quotes are Markdown's
@@ -130,6 +130,24 @@ for document in $(documents); do
     case $file in */) continue ;; esac
     [ -e "$KVC_TOP/$file" ] || problem "$document: no such file: $file"
   done <files
+done
+
+# Every C function that is named, `name()`, is declared in a file that the same paragraph, or row, names.
+for document in $(documents); do
+  sed -e '/^```/,/^```/d' -e 's/^[|*] .*/&\n/' -e 's/^[0-9]*\. /\n&/' "$KVC_TOP/$document" | awk -v RS= '
+    { count = 0; rest = $0
+      while (match(rest, /`(harness|reference|adapters|reports|include)\/[A-Za-z0-9_.\/-]*\.[ch]`/)) {
+        file[++count] = substr(rest, RSTART + 1, RLENGTH - 2); rest = substr(rest, RSTART + RLENGTH) }
+      rest = $0
+      while (match(rest, /`[a-z_0-9]+\(\)`/)) {
+        line = substr(rest, RSTART + 1, RLENGTH - 4); rest = substr(rest, RSTART + RLENGTH)
+        for (at = 1; at <= count; at++) line = line " " file[at]
+        if (count > 0 || line ~ /^kvc_/) print line } }' >functions
+  while read -r name files; do
+    # shellcheck disable=SC2086 # $files is a list
+    [ -n "$files" ] && (cd "$KVC_TOP" && grep -qE "^[a-z][^;]*[ *]$name\(" $files) ||
+      problem "$document: no function $name() in ${files:-a file that is named with it}"
+  done <functions
 done
 
 # Every broken cache that is named exists; in docs/laws.md it stands below the law that it breaks.
