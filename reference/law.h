@@ -31,7 +31,7 @@ typedef enum kvc_law {
     KVC_CHUNK,
     KVC_POSITION
 } kvc_law;
-enum { KVC_LAWS = 23 };
+enum { KVC_LAWS = KVC_POSITION + 1 };
 
 /* "CLAMP" */
 const char *kvc_law_name(kvc_law law);

@@ -58,7 +58,7 @@ typedef enum kvc_view_rule {
     KVC_RULE_PREDICTED,    /* nothing is shown of the cache but what a whole model predicts with it */
     KVC_RULE_AGREED        /* how many tokens a whole model says alike with help and without, all: a number */
 } kvc_view_rule;
-enum { KVC_VIEW_RULES = 29 };
+enum { KVC_VIEW_RULES = KVC_RULE_AGREED + 1 };
 
 typedef enum kvc_dim {
     KVC_DIM_BATCH = 0,
