@@ -160,6 +160,10 @@ done
 awk '/^## /{law = $2} {while (match($0, /`[a-z_]+\+[a-z_]+`/)) {print substr($0, RSTART + 1, RLENGTH - 2), law
   $0 = substr($0, RSTART + RLENGTH)}}' "$KVC_TOP/docs/laws.md" >named
 while IFS= read -r line; do grep -qx "$line" faults || problem "docs/laws.md: not the law of the fault: $line"; done <named
+awk '/^## /{law = $2} match($0, /\.\.\/cases\/[^)]*/) {print law, substr($0, RSTART + 3, RLENGTH - 3)}' "$KVC_TOP/docs/laws.md" >named
+while read -r law file; do
+  sed -n '/"expect"/,$p' "$KVC_TOP/$file" | grep -q "\"$law\"" || problem "docs/laws.md: $file shows no $law"
+done <named
 kvconform list laws | sed 's/ .*//' >laws
 sed -n 's/^## \([A-Z][A-Z]*\)$/\1/p' "$KVC_TOP/docs/laws.md" >headings
 cmp -s laws headings || problem "docs/laws.md: not the laws of the program, in their order"
