@@ -4,7 +4,7 @@
 # ends in `# exit N` must end with that status, any other with 0. Each line of a block marked `text` that follows must be
 # in what the commands printed (`...` stands for any lines). A block with a file's name behind its language is written to that file.
 # `sh network` is not run here; `sh engines` is by fuzz_engines.sh, `sh extending` by extending.sh,
-# `sh pip`, `sh make`, `sh deb` and `sh system` by tests/packages/. A block that speaks of transformers is run when KVCONFORM_PYTHON (or python3) has the version, one
+# `sh pip`, `sh make`, `sh deb` and `sh system` by tests/packages/. A block that speaks of transformers, or runs `python`, is run when KVCONFORM_PYTHON (or python3) has the version, one
 # that calls a compiler or node where there is one.
 # shellcheck disable=SC2016 # back-quotes are Markdown's
 command -v python3 >/dev/null || skip 'no python3'
@@ -26,7 +26,10 @@ cat >wrapper <<'END'
 #!/bin/sh
 exec kvconform "$@" ${KVC_DOCUMENT_PYTHON:+--python "$KVC_DOCUMENT_PYTHON"}
 END
-chmod +x wrapper
+mkdir interpreter
+printf '#!/bin/sh\nexec %s "$@"\n' "$python" >interpreter/python
+chmod +x wrapper interpreter/python
+PATH=$PWD/interpreter:$PATH
 
 # Parts a document into blocks: N.sh with N.text, N.network, and files by their names.
 part_blocks() {
@@ -66,7 +69,7 @@ make_script() {
 run_block() { # DOCUMENT NUMBER
   needed=$(sed -n 's/.*transformers@\([0-9][0-9.]*\).*/\1/p' "$2.sh" | sort -u)
   KVC_DOCUMENT_PYTHON=
-  if grep -q transformers "$2.sh"; then
+  if grep -qE 'transformers|^python ' "$2.sh"; then
     if [ -z "$version" ] || { [ -n "$needed" ] && [ "$needed" != "$version" ]; }; then
       count_transformers=$((count_transformers + 1))
       echo "left out: $1, block $2: needs transformers $needed, there is ${version:-none}"
