@@ -42,7 +42,7 @@ static int ask(void *context, int at, kvc_verdict_at *verdict)
         kvc_complain(error.text);
         return KVC_EXIT_NOT_RUN;
     }
-    replayer = kvc_replayer_open(self->session);
+    replayer = kvc_replayer_open(self->session, 1);
     if (replayer == NULL)
         kvc_error_set(&error, "not enough memory");
     if (replayer == NULL || (status = kvc_replayer_start(replayer, target, &error)) != 0 ||

@@ -281,7 +281,7 @@ int kvc_command_replay(const kvc_session *session)
         kvc_complain(error.text);
         return KVC_EXIT_USAGE;
     }
-    self.replayer = kvc_replayer_open(session);
+    self.replayer = kvc_replayer_open(session, 1);
     if (session->options->json != NULL) {
         self.document = cJSON_CreateObject();
         cJSON_AddStringToObject(self.document, "schema", "kvconform-replay/1");

@@ -9,7 +9,6 @@
 #include "harness/report_folder.h"
 #include "harness/resume.h"
 #include "harness/running.h"
-#include "harness/sanitizer.h"
 #include "harness/shard.h"
 #include "harness/system.h"
 #include "harness/target.h"
@@ -19,8 +18,6 @@
 #include "reports/merge.h"
 #include "reports/result.h"
 #include "reports/summary.h"
-
-enum { PLUGIN_MEMORY_MB = 1024, PLUGIN_GROWTH_MB = 16 };
 
 /* Whether a file can be written there, told before hours of running rather than after. */
 static int check_json(const char *path)
@@ -273,6 +270,7 @@ static int run_target(kvc_running *self, const char *text)
     const char **variants = NULL;
     const cJSON *hello = NULL;
     kvc_crew *crew = NULL;
+    kvc_crew *lent; /* by whoever has tried cases on it */
     kvc_error error = {""};
     kvc_target_result prepared;
     kvc_crew_result result;
@@ -304,16 +302,14 @@ static int run_target(kvc_running *self, const char *text)
     }
     /* As the target calls itself: a path alone is one of a plugin. */
     run.target = target->text;
-    crew_options.access = target->access;
+    kvc_target_bound(target, options, &crew_options);
     crew_options.access.process.places = options->trace;
     crew_options.corpus = self->corpus;
-    crew_options.stall_ms = target->access.process.timeout_ms;
-    crew_options.memory_limit = options->memory_limit > 0
-                                    ? options->memory_limit
-                                    : ((uint64_t)PLUGIN_MEMORY_MB << 20) * (uint64_t)kvc_sanitizer_memory_times();
-    crew_options.growth_limit = ((uint64_t)PLUGIN_GROWTH_MB << 20) * (uint64_t)kvc_sanitizer_memory_times();
     kvc_progress_name(&self->progress, text);
-    crew = kvc_crew_open(&crew_options, &error);
+    lent = session->known != NULL ? session->known->lend(session->known->context, text) : NULL;
+    crew = lent != NULL ? lent : kvc_crew_open(&crew_options, &error);
+    if (lent != NULL)
+        kvc_crew_watch(lent, on_progress, &self->progress);
     result = crew != NULL ? kvc_crew_hello(crew, &hello, &error) : KVC_CREW_FAILED;
     if (result == KVC_CREW_FAILED) {
         kvc_running_not_run(self, &run, error.text);
@@ -342,7 +338,10 @@ static int run_target(kvc_running *self, const char *text)
     kvc_layer_links_close(self->links);
     self->links = NULL;
     free(variants);
-    kvc_crew_close(crew);
+    if (lent != NULL)
+        kvc_crew_watch(lent, NULL, NULL);
+    else
+        kvc_crew_close(crew);
     free(target);
     return status;
 }

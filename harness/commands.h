@@ -11,6 +11,7 @@
 
 #include "harness/options.h"
 
+struct kvc_crew;
 struct kvc_finding;
 
 /* What is known of variants before a run. */
@@ -20,6 +21,8 @@ typedef struct kvc_known {
     /* Whether what a run has met is known, of the variant or of one of its layers (names with `+` between, or NULL). */
     int (*covers)(const void *context, const char *subject, const char *version, const char *variant, const char *layers,
                   const struct kvc_finding *met);
+    /* The crew that has started a target, with as many workers as the options say: it stays the lender's. NULL: none has. */
+    struct kvc_crew *(*lend)(const void *context, const char *target);
     const void *context;
 } kvc_known;
 

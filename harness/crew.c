@@ -164,6 +164,12 @@ kvc_crew *kvc_crew_open(const kvc_crew_options *options, kvc_error *error)
     return crew;
 }
 
+void kvc_crew_watch(kvc_crew *crew, void (*progress)(void *context, uint64_t sequences), void *context)
+{
+    crew->options.progress = progress;
+    crew->options.context = context;
+}
+
 void kvc_crew_close(kvc_crew *crew)
 {
     if (crew == NULL)

@@ -34,6 +34,8 @@ typedef struct kvc_crew kvc_crew;
 
 /* Starts the workers; all begin to start their subject. NULL with *error set. */
 kvc_crew *kvc_crew_open(const kvc_crew_options *options, kvc_error *error);
+/* Whom to tell how far a range is, from now on. */
+void kvc_crew_watch(kvc_crew *crew, void (*progress)(void *context, uint64_t sequences), void *context);
 /* Ends all processes. */
 void kvc_crew_close(kvc_crew *crew);
 /* Makes the limit for standing still ten times shorter, once a hang is known to be one; or whole again. */

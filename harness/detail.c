@@ -583,6 +583,7 @@ static void make_title(kvc_judge *judge, const kvc_op *op, const kvc_observation
                        name);
         break;
     case KVC_PLACE_INPUT:
+    case KVC_PLACE_KEPT:
         (void)snprintf(predicate, sizeof predicate, "writes to the tensor that was given as %.60s", name);
         break;
     case KVC_PLACE_EARLIER:
@@ -713,7 +714,7 @@ void kvc_detail_write(kvc_judge *judge, const kvc_op *op, const kvc_observation 
             cJSON_AddStringToObject(observed, "error", text);
         }
         else if (failure->place == KVC_PLACE_ADDRESS || failure->place == KVC_PLACE_INPUT ||
-                 failure->place == KVC_PLACE_EARLIER || failure->place == KVC_PLACE_ORIGINAL) {
+                 failure->place == KVC_PLACE_KEPT || failure->place == KVC_PLACE_EARLIER || failure->place == KVC_PLACE_ORIGINAL) {
             char text[160];
             (void)snprintf(text, sizeof text, "%.100s %s",
                            failure->slot >= 0 || failure->place != KVC_PLACE_ORIGINAL
@@ -721,8 +722,8 @@ void kvc_detail_write(kvc_judge *judge, const kvc_op *op, const kvc_observation 
                                : "the length",
                            failure->place == KVC_PLACE_ORIGINAL ? "of the cache that was copied has been changed"
                            : failure->place == KVC_PLACE_ADDRESS ? "was moved to another address"
-                           : failure->place == KVC_PLACE_INPUT ? "was given as an input and has been written to"
-                                                               : "was returned earlier and has been changed");
+                           : failure->place == KVC_PLACE_EARLIER ? "was returned earlier and has been changed"
+                                                                 : "was given as an input and has been written to");
             cJSON_AddStringToObject(observed, "error", text);
         }
         add_lengths(expected, observed, model, observation);

@@ -101,10 +101,19 @@ static void count_failures(explorer *self, kvc_finding *finding, uint64_t failur
         finding->first = first;
 }
 
+/*
+ * Whether a failure has the id of a finding, and keeps it when its case is made smaller: it was named by the judge alone, and not by what its
+ * case contains.
+ */
+static int has_id_of(const kvc_finding *finding, const kvc_finding *met)
+{
+    return met->law == (kvc_law)met->failure.law && strcmp(finding->id, met->id) == 0;
+}
+
 static int find_cover(const explorer *self, const kvc_finding *finding)
 {
     for (int at = 0; at < self->out->findings; at++) {
-        if (kvc_finding_covers(&self->out->finding[at], finding))
+        if (kvc_finding_covers(&self->out->finding[at], finding) || has_id_of(&self->out->finding[at], finding))
             return at;
     }
     return -1;
@@ -173,6 +182,30 @@ static kvc_crew_result happens_again(explorer *self, const kvc_finding *finding,
     return result;
 }
 
+/*
+ * Most of what fails when it is called in another way fails by position too: then the way is no part of the fault, and what is known covers
+ * it before it is made smaller. What ends the process is not tried once more for that.
+ */
+static kvc_crew_result call_by_position(explorer *self, kvc_finding *finding)
+{
+    kvc_params params = finding->params;
+    kvc_failure failure;
+    kvc_crew_result result;
+    uint8_t failed = 0;
+
+    if (params.call == KVC_CALL_POSITION || finding->failure.law == KVC_ALIVE)
+        return KVC_CREW_DONE;
+    params.call = KVC_CALL_POSITION;
+    result = kvc_crew_evaluate(self->bench->crew, &params, &finding->sequence, 1, &failed, &failure, self->error);
+    if (result != KVC_CREW_DONE || !failed || !kvc_failures_alike(&finding->failure, &finding->params, &finding->sequence, &failure,
+                                                                  &params, &finding->sequence, 0))
+        return result;
+    finding->failure = failure;
+    finding->params = params;
+    finding->sequence.count = failure.step + 1;
+    return KVC_CREW_DONE;
+}
+
 static kvc_crew_result work_up(explorer *self, const kvc_tally_entry *entry, int16_t *owner)
 {
     kvc_exploration *out = self->out;
@@ -184,7 +217,8 @@ static kvc_crew_result work_up(explorer *self, const kvc_tally_entry *entry, int
     int again;
 
     *owner = -1;
-    if (!kvc_finding_name(self->bench, &finding, self->error))
+    result = call_by_position(self, &finding);
+    if (!kvc_finding_name(self->bench, &finding, result == KVC_CREW_DONE ? self->error : &ignored) && result == KVC_CREW_DONE)
         return KVC_CREW_FAILED;
     if (finding.params.call == KVC_CALL_POSITION && (cover = find_cover(self, &finding)) >= 0) {
         count_failures(self, &out->finding[cover], finding.failures, finding.first);
@@ -196,8 +230,8 @@ static kvc_crew_result work_up(explorer *self, const kvc_tally_entry *entry, int
         return KVC_CREW_DONE;
     }
     /* A spent subject is not killed again only for a smaller case. */
-    result = finding.law == KVC_ALIVE && is_spent(self) ? KVC_CREW_DONE
-                                                        : kvc_finding_shrink(self->bench, &finding, self->error);
+    if (result == KVC_CREW_DONE && !(finding.law == KVC_ALIVE && is_spent(self)))
+        result = kvc_finding_shrink(self->bench, &finding, self->error);
     if (!kvc_finding_name(self->bench, &finding, result == KVC_CREW_DONE ? self->error : &ignored) &&
         result == KVC_CREW_DONE)
         result = KVC_CREW_FAILED;

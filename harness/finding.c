@@ -72,7 +72,7 @@ static int is_of_container(const kvc_plan *plan, int slot)
 static void name_tensor(const kvc_plan *plan, kvc_finding *finding)
 {
     static const char *const places[] = {"outcome", "length", "", "", "mask", "position", "", "", "", "state", "length", "mask",
-                                         "positions", "cells", "keys", "values", "window", "recurrent state", "logits"};
+                                         "positions", "cells", "keys", "values", "window", "recurrent state", "logits", ""};
     const kvc_failure *failure = &finding->failure;
     const char *variant = plan->spec->layers > 0 ? plan->layer[failure->layer].spec->variant : "";
 
@@ -268,9 +268,9 @@ int kvc_finding_covers(const kvc_finding *finding, const kvc_finding *other)
     if (same_refusal(finding, other) &&
         (finding->params.call == KVC_CALL_POSITION || other->params.call != KVC_CALL_POSITION))
         return 1;
-    /* A tensor that a copy shares is changed by every op that writes to it. */
-    if (finding->failure.place == KVC_PLACE_ORIGINAL && other->failure.place == KVC_PLACE_ORIGINAL &&
-        strcmp(finding->wrong, other->wrong) == 0)
+    /* A tensor that a copy shares, or that was given and is kept, is changed by every op that writes to it. */
+    if ((finding->failure.place == KVC_PLACE_ORIGINAL || finding->failure.place == KVC_PLACE_KEPT) &&
+        other->failure.place == finding->failure.place && strcmp(finding->wrong, other->wrong) == 0)
         return 1;
     /* The same wrong state may break an earlier law in one situation and a later one in another. */
     if (finding->failure.law > other->failure.law ||

@@ -285,7 +285,7 @@ static int try_target(trying *self, const char *text)
 
 static int try_cases(const kvc_session *session, kvc_gate *gate)
 {
-    trying self = {.session = session, .gate = gate, .replayer = kvc_replayer_open(session)};
+    trying self = {.session = session, .gate = gate, .replayer = gate->replayer};
     kvc_target *target = malloc(sizeof *target);
     kvc_error error = {""};
     int status = 0;
@@ -303,7 +303,6 @@ static int try_cases(const kvc_session *session, kvc_gate *gate)
             status = KVC_EXIT_USAGE;
         }
     }
-    kvc_replayer_close(self.replayer);
     free(target);
     return status;
 }
@@ -414,12 +413,19 @@ static int covers(const void *context, const char *subject, const char *version,
     return kvc_gate_covers(context, met, subject, version, variant, layers);
 }
 
+static kvc_crew *lend(const void *context, const char *target)
+{
+    const kvc_gate *gate = context;
+
+    return kvc_replayer_lend(gate->replayer, target);
+}
+
 int kvc_gate_look(const kvc_session *session, int may_be_new, kvc_gate *gate)
 {
     time_t now = time(NULL);
     struct tm day;
     kvc_error error = {""};
-    const kvc_known known = {known_of, covers, gate};
+    const kvc_known known = {known_of, covers, lend, gate};
     kvc_session running = *session;
     int is_there;
     int status;
@@ -433,6 +439,7 @@ int kvc_gate_look(const kvc_session *session, int may_be_new, kvc_gate *gate)
         kvc_complain(error.text);
         return KVC_EXIT_USAGE;
     }
+    gate->replayer = kvc_replayer_open(session, session->options->jobs);
     status = try_cases(session, gate);
     if (status != 0)
         return status;
@@ -453,6 +460,7 @@ void kvc_gate_clear(kvc_gate *gate)
     }
     free(gate->item);
     cJSON_Delete(gate->result);
+    kvc_replayer_close(gate->replayer);
     kvc_baseline_clear(&gate->baseline);
     memset(gate, 0, sizeof *gate);
 }

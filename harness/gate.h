@@ -23,6 +23,13 @@ typedef enum kvc_gate_state {
 } kvc_gate_state;
 enum { KVC_GATE_STATES = 7 };
 
+/* What a known finding says of one that was met, as bits. */
+typedef enum kvc_gate_kin {
+    KVC_GATE_ALL = 1,  /* that it is the same fault */
+    KVC_GATE_CLAIM = 2, /* that the cache claims what does not hold of this op */
+    KVC_GATE_WRONG = 4 /* what the op does wrong, but for the claim */
+} kvc_gate_kin;
+
 typedef struct kvc_gate_item {
     kvc_gate_state state;
     kvc_baseline_entry *entry; /* of an entry; NULL for a finding that is new or flaky */
@@ -44,6 +51,7 @@ typedef struct kvc_gate {
     int elsewhere; /* entries that speak of other targets or versions */
     int covered;   /* findings that are those of entries, met in another way */
     char today[16];
+    kvc_replayer *replayer; /* its crew serves the run too: starting a subject costs more than its cases */
 } kvc_gate;
 
 /*
@@ -66,10 +74,10 @@ int kvc_gate_speaks_of(const kvc_gate_item *item, const kvc_baseline_place *plac
 int kvc_gate_covers(const kvc_gate *gate, const kvc_finding *met, const char *subject, const char *version, const char *variant,
                     const char *layers);
 /*
- * Whether what is known of a kind of layer by itself covers what was met in a container of layers `layers`: the layer that does wrong is of
- * that kind.
+ * What something known of a kind of layer by itself says of what was met in a container of layers `layers`, as bits of kvc_gate_kin; 0 where
+ * the layer that does wrong is of another kind.
  */
-int kvc_gate_layer_covers(const kvc_finding *known, const char *layer, const kvc_finding *met, const char *layers);
+unsigned kvc_gate_layer_kin(const kvc_finding *known, const char *layer, const kvc_finding *met, const char *layers);
 /* Whether a case that was run, of `variant`, shows what an entry covers, of the variant or of a kind of layer that it contains. */
 int kvc_gate_knows(const kvc_session *session, const kvc_gate *gate, kvc_replayer *replayer, const kvc_replayed *met,
                    const char *variant);

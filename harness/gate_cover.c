@@ -72,9 +72,35 @@ static int is_of_window_of_one(const kvc_finding *known, const kvc_finding *met)
            strcmp(known->wrong, met->wrong) == 0;
 }
 
-static int is_known(const kvc_finding *known, const kvc_finding *met)
+/*
+ * A wrong state behind a crop that the cache had claimed breaks HONEST. It is known in two parts: what the crop does to that tensor is known
+ * where nothing was claimed, and that the claim does not hold is known of another tensor.
+ */
+static unsigned kin_of_claim(const kvc_finding *known, const kvc_finding *met)
 {
-    return kvc_finding_covers(known, met) || is_of_rows_left_behind(known, met) || is_of_window_of_one(known, met);
+    kvc_finding claimed = *known;
+
+    if (met->failure.law != KVC_HONEST || met->failure.place == KVC_PLACE_OUTCOME || met->failure.op != known->failure.op ||
+        (known->failure.narrow && !met->failure.narrow))
+        return 0;
+    if (known->failure.law == KVC_HONEST)
+        return KVC_GATE_CLAIM;
+    claimed.failure.law = KVC_HONEST;
+    claimed.failure.rule = met->failure.rule;
+    return kvc_finding_covers(&claimed, met) ? KVC_GATE_WRONG : 0;
+}
+
+static unsigned kin_of(const kvc_finding *known, const kvc_finding *met)
+{
+    return kvc_finding_covers(known, met) || is_of_rows_left_behind(known, met) || is_of_window_of_one(known, met)
+               ? KVC_GATE_ALL
+               : kin_of_claim(known, met);
+}
+
+/* Whether what several known findings say of one that was met is all that is wrong with it. */
+static int is_enough(unsigned kin)
+{
+    return (kin & KVC_GATE_ALL) != 0 || (kin & (KVC_GATE_CLAIM | KVC_GATE_WRONG)) == (KVC_GATE_CLAIM | KVC_GATE_WRONG);
 }
 
 int kvc_gate_speaks_of(const kvc_gate_item *item, const kvc_baseline_place *place)
@@ -97,7 +123,7 @@ static int is_word_of(const char *words, const char *name)
     return 0;
 }
 
-int kvc_gate_layer_covers(const kvc_finding *known, const char *layer, const kvc_finding *met, const char *layers)
+unsigned kvc_gate_layer_kin(const kvc_finding *known, const char *layer, const kvc_finding *met, const char *layers)
 {
     /* An error does not say which layer raised it: where one is known it must be the same complaint. */
     int is_of_layer = met->failure.deviation == KVC_REFUSED
@@ -105,41 +131,44 @@ int kvc_gate_layer_covers(const kvc_finding *known, const char *layer, const kvc
                                 (known->failure.deviation != KVC_REFUSED || known->failure.complaint == met->failure.complaint)
                           : strcmp(met->layer, layer) == 0;
 
-    return is_of_layer && is_known(known, met);
+    return is_of_layer ? kin_of(known, met) : 0;
 }
 
 int kvc_gate_covers(const kvc_gate *gate, const kvc_finding *met, const char *subject, const char *version, const char *variant,
                     const char *layers)
 {
     kvc_baseline_place place = {subject, version, variant, "", ""};
+    unsigned kin = 0;
 
-    for (int at = 0; at < gate->items; at++) {
+    for (int at = 0; at < gate->items && !is_enough(kin); at++) {
         /* Its case was tried at one version; the entry speaks of all to which it applies. */
         const kvc_gate_item *item = &gate->item[at];
         kvc_baseline_place of_layer = {subject, version, item->entry != NULL ? kvc_json_string(item->entry->item, "variant") : "", "", ""};
-        if (kvc_gate_speaks_of(item, &place) && is_known(item->shown, met))
-            return 1;
-        if (layers != NULL && kvc_gate_speaks_of(item, &of_layer) && kvc_gate_layer_covers(item->shown, of_layer.variant, met, layers))
-            return 1;
+        if (kvc_gate_speaks_of(item, &place))
+            kin |= kin_of(item->shown, met);
+        if (layers != NULL && kvc_gate_speaks_of(item, &of_layer))
+            kin |= kvc_gate_layer_kin(item->shown, of_layer.variant, met, layers);
     }
-    return 0;
+    return is_enough(kin);
 }
 
-/* Whether the case of an entry of a kind of layer, run here, shows what covers the finding that was met in a container of such layers. */
-static int shows_layer(const kvc_session *session, const kvc_baseline_entry *entry, kvc_replayer *replayer, const kvc_replayed *met,
+/* What the case of an entry of a kind of layer, run here, says of the finding that was met in a container of such layers. */
+static unsigned shown_of_layer(const kvc_session *session, const kvc_baseline_entry *entry, kvc_replayer *replayer, const kvc_replayed *met,
                        const char *layers)
 {
     char *text = cJSON_PrintUnformatted(entry->item);
     kvc_replayed shown = {.detail = NULL};
     kvc_error ignored = {""};
     kvc_case one;
-    int covered = text != NULL && kvc_case_parse(text, strlen(text), entry->id, session->catalogue, &one, &ignored) &&
-                  kvc_replayer_run(replayer, &one, &shown, &ignored) == 0 && shown.id[0] != '\0' &&
-                  kvc_gate_layer_covers(&shown.finding, one.variant, &met->finding, layers);
+    unsigned kin = 0;
+
+    if (text != NULL && kvc_case_parse(text, strlen(text), entry->id, session->catalogue, &one, &ignored) &&
+        kvc_replayer_run(replayer, &one, &shown, &ignored) == 0 && shown.id[0] != '\0')
+        kin = kvc_gate_layer_kin(&shown.finding, one.variant, &met->finding, layers);
 
     cJSON_free(text);
     kvc_replayed_clear(&shown);
-    return covered;
+    return kin;
 }
 
 /*
@@ -150,16 +179,16 @@ static int is_known_of_layer(const kvc_session *session, const kvc_gate *gate, k
                              const char *layers)
 {
     const char *platform = kvc_json_string(cJSON_GetObjectItemCaseSensitive(kvc_replayer_hello(replayer), "environment"), "platform");
+    unsigned kin = 0;
 
-    for (int at = 0; layers != NULL && at < gate->baseline.entries; at++) {
+    for (int at = 0; layers != NULL && !is_enough(kin) && at < gate->baseline.entries; at++) {
         const kvc_baseline_entry *entry = &gate->baseline.entry[at];
         kvc_baseline_place place = {met->subject, met->version, kvc_json_string(entry->item, "variant"), platform, ""};
         if (strcmp(kvc_json_string(entry->item, "subject"), met->subject) == 0 && is_word_of(layers, place.variant) &&
-            kvc_baseline_applies(entry, &place) && !kvc_baseline_expired(entry, gate->today) &&
-            shows_layer(session, entry, replayer, met, layers))
-            return 1;
+            kvc_baseline_applies(entry, &place) && !kvc_baseline_expired(entry, gate->today))
+            kin |= shown_of_layer(session, entry, replayer, met, layers);
     }
-    return 0;
+    return is_enough(kin);
 }
 
 int kvc_gate_knows(const kvc_session *session, const kvc_gate *gate, kvc_replayer *replayer, const kvc_replayed *met,
@@ -212,26 +241,24 @@ int kvc_gate_cover(const kvc_session *session, kvc_gate *gate)
 {
     const kvc_options *options = session->options;
     kvc_target *target = malloc(sizeof *target);
-    kvc_replayer *replayer = kvc_replayer_open(session);
     kvc_error error = {""};
     int status = 0;
 
-    if (target == NULL || replayer == NULL) {
+    if (target == NULL) {
         kvc_complain("not enough memory");
         status = KVC_EXIT_INTERNAL;
     }
     for (int word = 0; word < options->words && status == 0 && gate->count[KVC_GATE_NEW] > 0 && gate->baseline.entries > 0; word++) {
         if (kvc_target_parse(options->word[word], options, target, &error) != KVC_TARGET_READY ||
-            kvc_replayer_start(replayer, options->word[word], &error) != 0)
+            kvc_replayer_start(gate->replayer, options->word[word], &error) != 0)
             continue; /* told by the run */
         for (int at = gate->items - 1; at >= 0 && !*session->stop; at--) {
-            if (was_met_here(&gate->item[at], kvc_replayer_hello(replayer), target) &&
-                is_covered(session, gate, &gate->item[at], replayer))
+            if (was_met_here(&gate->item[at], kvc_replayer_hello(gate->replayer), target) &&
+                is_covered(session, gate, &gate->item[at], gate->replayer))
                 take_away(gate, at);
         }
         status = *session->stop ? KVC_EXIT_INTERRUPTED : 0;
     }
-    kvc_replayer_close(replayer);
     free(target);
     return status;
 }

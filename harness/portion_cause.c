@@ -3,7 +3,7 @@
 #include "reference/params.h"
 
 const kvc_cause_info kvc_cause_fields[KVC_CAUSE_FIELDS] = {
-    {"named", 0, KVC_LAWS - 1},           {"law", 0, KVC_LAWS - 1},  {"place", 0, KVC_PLACE_LOGITS},
+    {"named", 0, KVC_LAWS - 1},           {"law", 0, KVC_LAWS - 1},  {"place", 0, KVC_PLACE_KEPT},
     {"deviation", 0, KVC_DEVIATIONS - 1}, {"op", 0, KVC_OP_KINDS - 1}, {"narrow", 0, 1},
     {"rule", -1, KVC_CONTRACT_RULES - 1}, {"complaint", 0, UINT32_MAX}, {"situation", 0, KVC_SITUATIONS - 1},
     {"call", 0, KVC_CALLS - 1},           {"shrunk", 0, 1}};

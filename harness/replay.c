@@ -4,13 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/sanitizer.h"
 #include "harness/target.h"
-
-enum { MEMORY_MB = 1024, GROWTH_MB = 16 };
 
 struct kvc_replayer {
     const kvc_session *session;
+    int jobs;
     kvc_target target;
     char text[KVC_TARGET_TEXT_MAX]; /* target of `crew` */
     kvc_crew *crew;
@@ -19,12 +17,14 @@ struct kvc_replayer {
     int failed_status;
 };
 
-kvc_replayer *kvc_replayer_open(const kvc_session *session)
+kvc_replayer *kvc_replayer_open(const kvc_session *session, int jobs)
 {
     kvc_replayer *replayer = calloc(1, sizeof *replayer);
 
-    if (replayer != NULL)
+    if (replayer != NULL) {
         replayer->session = session;
+        replayer->jobs = jobs;
+    }
     return replayer;
 }
 
@@ -47,10 +47,15 @@ const cJSON *kvc_replayer_hello(const kvc_replayer *replayer)
     return replayer->hello;
 }
 
+kvc_crew *kvc_replayer_lend(const kvc_replayer *replayer, const char *target)
+{
+    return replayer->crew != NULL && strcmp(replayer->text, target) == 0 ? replayer->crew : NULL;
+}
+
 int kvc_replayer_start(kvc_replayer *self, const char *text, kvc_error *error)
 {
     const kvc_options *options = self->session->options;
-    kvc_crew_options crew = {.catalogue = self->session->catalogue, .jobs = 1, .stop = self->session->stop};
+    kvc_crew_options crew = {.catalogue = self->session->catalogue, .jobs = self->jobs, .stop = self->session->stop};
     kvc_target_result prepared;
 
     error->text[0] = '\0';
@@ -63,11 +68,7 @@ int kvc_replayer_start(kvc_replayer *self, const char *text, kvc_error *error)
     if (prepared == KVC_TARGET_READY)
         prepared = kvc_target_prepare(&self->target, options, self->session->data, error);
     if (prepared == KVC_TARGET_READY) {
-        crew.access = self->target.access;
-        crew.stall_ms = self->target.access.process.timeout_ms;
-        crew.memory_limit = options->memory_limit > 0 ? options->memory_limit
-                                                      : ((uint64_t)MEMORY_MB << 20) * (uint64_t)kvc_sanitizer_memory_times();
-        crew.growth_limit = ((uint64_t)GROWTH_MB << 20) * (uint64_t)kvc_sanitizer_memory_times();
+        kvc_target_bound(&self->target, options, &crew);
         self->crew = kvc_crew_open(&crew, error);
         if (self->crew != NULL && kvc_crew_hello(self->crew, &self->hello, error) == KVC_CREW_DONE) {
             (void)snprintf(self->text, sizeof self->text, "%s", text);

@@ -23,8 +23,11 @@ typedef struct kvc_replayed {
 
 typedef struct kvc_replayer kvc_replayer;
 
-/* NULL when memory is short. Close with kvc_replayer_close, which ends the subject too. */
-kvc_replayer *kvc_replayer_open(const kvc_session *session);
+/*
+ * `jobs` is how many workers start each target: one is enough for cases, more are of use to those that the crew is lent to. NULL when memory
+ * is short. Close with kvc_replayer_close, which ends the subject too.
+ */
+kvc_replayer *kvc_replayer_open(const kvc_session *session, int jobs);
 void kvc_replayer_close(kvc_replayer *replayer);
 /*
  * Starts a target unless it is the one that runs. Returns 0, or an exit status with *error set; the target that could not be started
@@ -33,6 +36,8 @@ void kvc_replayer_close(kvc_replayer *replayer);
 int kvc_replayer_start(kvc_replayer *replayer, const char *target, kvc_error *error);
 /* The hello of the subject that runs, or NULL. */
 const cJSON *kvc_replayer_hello(const kvc_replayer *replayer);
+/* The crew of a target if it is the one that runs, otherwise NULL. It stays the replayer's. */
+kvc_crew *kvc_replayer_lend(const kvc_replayer *replayer, const char *target);
 /* Runs a case on the subject that was started. Returns 0 with *out set, to be freed, or an exit status with *error set. */
 int kvc_replayer_run(kvc_replayer *replayer, const kvc_case *item, kvc_replayed *out, kvc_error *error);
 void kvc_replayed_clear(kvc_replayed *replayed);

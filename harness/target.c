@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/crew.h"
 #include "harness/program.h"
+#include "harness/sanitizer.h"
 
 #include "adapters/builtin/builtin.h"
 
@@ -16,7 +18,9 @@ enum {
     PROCESS_TIMEOUT_MS = 20000,
     START_TIMEOUT_MS = 600000, /* importing a large library on a busy machine */
     EXEC_START = 10, /* times as long as an answer may the start of a program of one's own take */
-    PROCESS_MEMORY_MB = 4096
+    PROCESS_MEMORY_MB = 4096,
+    PLUGIN_MEMORY_MB = 1024,
+    PLUGIN_GROWTH_MB = 16
 };
 
 /* The subjects that a Python adapter drives. */
@@ -477,4 +481,14 @@ kvc_target_result kvc_target_prepare(kvc_target *target, const kvc_options *opti
     if (strcmp(target->subject, llama) == 0)
         return prepare_llama(target, options, data, error);
     return prepare_python(target, options, data, error);
+}
+
+void kvc_target_bound(const kvc_target *target, const kvc_options *options, kvc_crew_options *crew)
+{
+    uint64_t times = (uint64_t)kvc_sanitizer_memory_times();
+
+    crew->access = target->access;
+    crew->stall_ms = target->access.process.timeout_ms;
+    crew->memory_limit = options->memory_limit > 0 ? options->memory_limit : ((uint64_t)PLUGIN_MEMORY_MB << 20) * times;
+    crew->growth_limit = ((uint64_t)PLUGIN_GROWTH_MB << 20) * times;
 }

@@ -23,6 +23,8 @@ typedef struct kvc_target {
     const char *command[KVC_COMMAND_WORDS_MAX + 1];
 } kvc_target;
 
+struct kvc_crew_options;
+
 typedef enum kvc_target_result {
     KVC_TARGET_READY = 0,
     KVC_TARGET_BAD,    /* bad usage: *error says what */
@@ -38,6 +40,8 @@ int kvc_target_is_same(const char *one, const char *other);
 /* Makes it ready to be started: for a version of a Python subject its environment is made when it is not there. */
 kvc_target_result kvc_target_prepare(kvc_target *target, const kvc_options *options, const char *data,
                                      kvc_error *error);
+/* What starts a target that is ready, and the bounds of its workers. */
+void kvc_target_bound(const kvc_target *target, const kvc_options *options, struct kvc_crew_options *crew);
 
 /*
  * The versions of a list such as `4.57.6,5.24.0`, `4.57.6,all-minor` or `5.12.0..5.24.0`; the last two ask the package index. Written to `versions` as

@@ -15,7 +15,7 @@ typedef enum kvc_place {
     KVC_PLACE_MASK,
     KVC_PLACE_POSITION,
     KVC_PLACE_ADDRESS,
-    KVC_PLACE_INPUT,   /* an input was written to */
+    KVC_PLACE_INPUT,   /* an input of this op was written to */
     KVC_PLACE_EARLIER, /* an earlier return was changed */
     KVC_PLACE_OTHER,   /* a tensor of the subject that no view describes */
     KVC_PLACE_ORIGINAL, /* the cache that was copied */
@@ -27,7 +27,8 @@ typedef enum kvc_place {
     KVC_PLACE_CELL_VALUES,
     KVC_PLACE_WINDOW,    /* the same of layers with a window */
     KVC_PLACE_STATE,     /* the recurrent state */
-    KVC_PLACE_LOGITS     /* what comes of a decode */
+    KVC_PLACE_LOGITS,    /* what comes of a decode */
+    KVC_PLACE_KEPT       /* an input of an earlier op was written to: the cache has kept it as its own */
 } kvc_place;
 
 /* One failure of one op. Copied by value, owns nothing; points to nothing. */

@@ -277,7 +277,7 @@ static void check_known(kvc_judge *judge, const kvc_watched_entry *entry, const 
                         int *found)
 {
     if (!entry->live && !is_unchanged(judge, &entry->as, tensor))
-        kvc_failure_note(failure, found, KVC_ALIAS, entry->kind == KVC_IS_INPUT ? KVC_PLACE_INPUT : KVC_PLACE_EARLIER, entry->slot,
+        kvc_failure_note(failure, found, KVC_ALIAS, entry->kind == KVC_IS_INPUT ? KVC_PLACE_KEPT : KVC_PLACE_EARLIER, entry->slot,
              entry->slot >= 0 ? judge->model->plan->slot[entry->slot].layer : 0, KVC_WRITTEN);
 }
 

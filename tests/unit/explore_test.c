@@ -377,6 +377,37 @@ static kvc_sequence sequence_of(const char *const *ops) {
 }
 
 /* Many cases at once, some of which end the worker. */
+/* A case, as a finding that has not been made smaller. */
+static kvc_finding met(scene *s, const char *variant, int32_t window, const kvc_op *ops, int count) {
+    kvc_finding finding = {.failures = 1};
+    uint8_t failed = 0;
+    choose(s, variant, 1);
+    finding.params = s->bench.smallest;
+    finding.params.window = window;
+    finding.sequence.count = count;
+    memcpy(finding.sequence.op, ops, (size_t)count * sizeof *ops);
+    cr_assert_eq((int)kvc_crew_evaluate(s->crew, &finding.params, &finding.sequence, 1, &failed, &finding.failure, &s->error),
+                 KVC_CREW_DONE, "%s", s->error.text);
+    cr_assert_eq((int)failed, 1, "%s", variant);
+    cr_assert(kvc_finding_name(&s->bench, &finding, &s->error), "%s", s->error.text);
+    return finding;
+}
+
+Test(explore, a_window_of_one_is_part_of_a_fault_only_if_no_other_shows_it) {
+    static const kvc_op held[] = {{.kind = KVC_APPEND, .n = 3}};
+    scene *s = begin(1);
+    kvc_finding wide = met(s, "window+keeps_too_many", 2, held, 1);
+    kvc_finding narrow = met(s, "window+keeps_too_many", 1, held, 1);
+    cr_expect(narrow.failure.narrow);
+    cr_expect_str_neq(narrow.id, wide.id);
+    cr_assert_eq((int)kvc_finding_shrink(&s->bench, &narrow, &s->error), KVC_CREW_DONE, "%s", s->error.text);
+    cr_assert(kvc_finding_name(&s->bench, &narrow, &s->error), "%s", s->error.text);
+    cr_expect_eq((int)narrow.failure.narrow, 0);
+    cr_expect_geq(narrow.params.window, 2);
+    cr_expect_str_eq(narrow.id, wide.id);
+    end(s);
+}
+
 Test(crew, evaluate) {
     enum { COUNT = 40 };
     static const char *const good[] = {"append 3", "crop -1", NULL};

@@ -10,19 +10,26 @@ void kvc_complain(const char *text)
     (void)text;
 }
 
-/* Whether a known finding covers another of the same variant. */
-static int covers(const kvc_finding *known, const kvc_finding *met)
+/* Whether two known findings together cover another of the same variant. */
+static int both_cover(const kvc_finding *first, const kvc_finding *second, const kvc_finding *met)
 {
     static const char text[] = "{\"subject\": \"s\", \"variant\": \"v\"}";
     cJSON *json = cJSON_Parse(text);
     kvc_baseline_entry entry = {.id = "K-1", .target = "s:v", .from = "", .to = "", .dtype = "", .platform = "", .item = json};
-    kvc_finding shown = *known;
-    kvc_gate_item item = {.state = KVC_GATE_KNOWN, .entry = &entry, .shown = &shown};
-    kvc_gate gate = {.item = &item, .items = 1};
+    kvc_finding shown[] = {*first, *second};
+    kvc_gate_item item[] = {{.state = KVC_GATE_KNOWN, .entry = &entry, .shown = &shown[0]},
+                            {.state = KVC_GATE_KNOWN, .entry = &entry, .shown = &shown[1]}};
+    kvc_gate gate = {.item = item, .items = 2};
     int covered = kvc_gate_covers(&gate, met, "s", "1", "v", NULL);
 
     cJSON_Delete(json);
     return covered;
+}
+
+/* Whether a known finding covers another. */
+static int covers(const kvc_finding *known, const kvc_finding *met)
+{
+    return both_cover(known, known, met);
 }
 
 Test(gate, window_of_one)
@@ -127,18 +134,18 @@ Test(gate, layer_in_a_container)
     kvc_finding met;
 
     done_by_layer(&known, &met);
-    cr_expect(kvc_gate_layer_covers(&known, "Window", &met, "Window+Full"), "the layer does it by itself");
+    cr_expect(kvc_gate_layer_kin(&known, "Window", &met, "Window+Full"), "the layer does it by itself");
     (void)snprintf(met.layer, sizeof met.layer, "Full");
-    cr_expect_not(kvc_gate_layer_covers(&known, "Window", &met, "Window+Full"), "another layer has to refuse");
+    cr_expect_not(kvc_gate_layer_kin(&known, "Window", &met, "Window+Full"), "another layer has to refuse");
     met.layer[0] = '\0';
-    cr_expect_not(kvc_gate_layer_covers(&known, "Window", &met, "Window+Full"), "it is the container's own");
+    cr_expect_not(kvc_gate_layer_kin(&known, "Window", &met, "Window+Full"), "it is the container's own");
     done_by_layer(&known, &met);
     met.sequence.op[1].n = 0;
-    cr_expect_not(kvc_gate_layer_covers(&known, "Window", &met, "Window+Full"), "another crop");
+    cr_expect_not(kvc_gate_layer_kin(&known, "Window", &met, "Window+Full"), "another crop");
     done_by_layer(&known, &met);
     met.failure.place = KVC_PLACE_LENGTH;
     met.failure.deviation = KVC_NEGATIVE;
-    cr_expect_not(kvc_gate_layer_covers(&known, "Window", &met, "Window+Full"), "something else is wrong");
+    cr_expect_not(kvc_gate_layer_kin(&known, "Window", &met, "Window+Full"), "something else is wrong");
 }
 
 Test(gate, error_of_a_layer)
@@ -150,10 +157,58 @@ Test(gate, error_of_a_layer)
     known.failure.deviation = met.failure.deviation = KVC_REFUSED;
     known.failure.complaint = met.failure.complaint = 7;
     met.layer[0] = '\0';
-    cr_expect(kvc_gate_layer_covers(&known, "Window", &met, "Full+Window"), "the same complaint");
-    cr_expect(kvc_gate_layer_covers(&known, "Full", &met, "Full+Window"), "an error says not of which layer it is");
-    cr_expect_not(kvc_gate_layer_covers(&known, "Static", &met, "Full+Window"), "the container has no such layer");
-    cr_expect_not(kvc_gate_layer_covers(&known, "Win", &met, "Full+Window"), "a name that begins so");
+    cr_expect(kvc_gate_layer_kin(&known, "Window", &met, "Full+Window"), "the same complaint");
+    cr_expect(kvc_gate_layer_kin(&known, "Full", &met, "Full+Window"), "an error says not of which layer it is");
+    cr_expect_not(kvc_gate_layer_kin(&known, "Static", &met, "Full+Window"), "the container has no such layer");
+    cr_expect_not(kvc_gate_layer_kin(&known, "Win", &met, "Full+Window"), "a name that begins so");
     met.failure.complaint = 8;
-    cr_expect_not(kvc_gate_layer_covers(&known, "Window", &met, "Full+Window"), "another complaint");
+    cr_expect_not(kvc_gate_layer_kin(&known, "Window", &met, "Full+Window"), "another complaint");
+}
+
+/* A crop that was claimed leaves the count wrong. */
+static const kvc_finding of_claim = {
+    .failure = {.law = KVC_HONEST, .place = KVC_PLACE_STORED, .deviation = KVC_WRONG_VALUE, .op = KVC_CROP, .step = 2},
+    .law = KVC_HONEST, .shrunk = 1, .wrong = "count",
+    .sequence = {.count = 3, .op = {{.kind = KVC_RECORD, .n = 1}, {.kind = KVC_APPEND, .n = 2}, {.kind = KVC_CROP, .n = -2}}}};
+
+Test(gate, a_false_claim_of_what_is_known_to_be_wrong)
+{
+    kvc_finding met = of_claim;
+    kvc_finding claim = of_claim; /* of another tensor */
+    kvc_finding wrong = of_claim; /* without a claim */
+
+    (void)snprintf(claim.wrong, sizeof claim.wrong, "buffer");
+    wrong.failure.law = KVC_STATE;
+    wrong.law = KVC_STATE;
+    wrong.failure.step = 1;
+    wrong.sequence = (kvc_sequence){.count = 2, .op = {{.kind = KVC_APPEND, .n = 2}, {.kind = KVC_CROP, .n = -2}}};
+    cr_expect(both_cover(&claim, &wrong, &met), "both parts are known");
+    cr_expect(both_cover(&wrong, &claim, &met), "in any order");
+    cr_expect_not(covers(&claim, &met), "that this tensor is wrong is new");
+    cr_expect_not(covers(&wrong, &met), "that it is claimed is new");
+    wrong.failure.deviation = KVC_LONG;
+    cr_expect_not(both_cover(&claim, &wrong, &met), "it is wrong in another way");
+    wrong.failure.deviation = met.failure.deviation;
+    wrong.failure.narrow = 1;
+    cr_expect_not(both_cover(&claim, &wrong, &met), "in a window of one only");
+    wrong.failure.narrow = 0;
+    met.failure.place = KVC_PLACE_OUTCOME;
+    cr_expect_not(both_cover(&claim, &wrong, &met), "a refusal is no wrong state");
+}
+
+Test(gate, an_input_that_is_kept)
+{
+    kvc_finding known = {.failure = {.law = KVC_ALIAS, .place = KVC_PLACE_KEPT, .deviation = KVC_WRITTEN, .op = KVC_RESET, .step = 1},
+                         .law = KVC_ALIAS, .shrunk = 1, .wrong = "states",
+                         .sequence = {.count = 2, .op = {{.kind = KVC_APPEND, .n = 1}, {.kind = KVC_RESET}}}};
+    kvc_finding met = known;
+
+    met.failure.op = met.sequence.op[1].kind = KVC_APPEND;
+    met.sequence.op[1].n = 1;
+    cr_expect(covers(&known, &met), "whichever op writes to it");
+    met.failure.place = KVC_PLACE_INPUT;
+    cr_expect_not(covers(&known, &met), "an append that writes to what it is given");
+    met.failure.place = KVC_PLACE_KEPT;
+    (void)snprintf(met.wrong, sizeof met.wrong, "keys");
+    cr_expect_not(covers(&known, &met), "another tensor");
 }

@@ -879,7 +879,7 @@ Test(judge, alias) {
     good(s);
     see(s, "crop -1", "0");
     show(s, "input.0.values", "0 -");
-    bad(s, KVC_ALIAS, KVC_PLACE_INPUT, KVC_WRITTEN, NONE);
+    bad(s, KVC_ALIAS, KVC_PLACE_KEPT, KVC_WRITTEN, NONE);
     cr_expect_eq(s->failure.slot, 1);
     end(s);
     /* An input that was written by the append that took it. */
@@ -924,7 +924,7 @@ Test(judge, alias_in_place) {
             }
             last = (unsigned char *)(uintptr_t)kept[wrong].data + kvc_tensor_element(&kept[wrong], kvc_tensor_elements(&kept[wrong]) - 1);
             *last ^= 1;
-            bad(s, KVC_ALIAS, wrong < 2 ? KVC_PLACE_INPUT : KVC_PLACE_EARLIER, KVC_WRITTEN, NONE);
+            bad(s, KVC_ALIAS, wrong < 2 ? KVC_PLACE_KEPT : KVC_PLACE_EARLIER, KVC_WRITTEN, NONE);
             cr_expect_eq(s->failure.slot, wrong % 2);
             end(s);
         }
