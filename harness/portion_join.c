@@ -179,6 +179,7 @@ static int add_row(joining *self, const cJSON *row)
     }
     if (count < KVC_COVERAGE_ROW || item != NULL || number[0] >= KVC_OP_KINDS || number[1] >= KVC_SITUATIONS)
         return fail(self, "coverage", "rows of five numbers");
+    self->coverage->counted[(int)number[0]][(int)number[1] / KVC_SITUATIONS_ALONE] = 1;
     self->coverage->of[(int)number[0]][(int)number[1]].planned += (uint64_t)number[2];
     self->coverage->of[(int)number[0]][(int)number[1]].judged += (uint64_t)number[3];
     self->coverage->of[(int)number[0]][(int)number[1]].refused += (uint64_t)number[4];
@@ -260,8 +261,13 @@ static void add_coverage(const joining *self, cJSON *entry)
     }
     for (int op = 0; self->coverage != NULL && op < KVC_OP_KINDS; op++) {
         for (int code = 0; code < KVC_SITUATIONS; code++) {
-            uint64_t judged = self->coverage->of[op][code].judged;
+            uint64_t judged;
             cJSON *row;
+            if (self->coverage->counted[op][code / KVC_SITUATIONS_ALONE] == 0) {
+                code += KVC_SITUATIONS_ALONE - 1 - code % KVC_SITUATIONS_ALONE;
+                continue;
+            }
+            judged = self->coverage->of[op][code].judged;
             if (judged == 0 && self->coverage->of[op][code].planned == 0)
                 continue;
             row = row_of(op, code);

@@ -265,14 +265,20 @@ static int check_parts(const kvc_shard_input *input, size_t count, kvc_error *er
     return 0;
 }
 
-/* An entry as text, without its portions. NULL without memory. */
+/* An entry as text, without its portions: those may be many, and are not copied. NULL without memory. */
 static char *head_of(const cJSON *entry)
 {
-    cJSON *copy = cJSON_Duplicate(entry, 1);
-    char *text;
+    cJSON *copy = cJSON_CreateObject();
+    char *text = NULL;
+    const cJSON *item;
+    int good = copy != NULL;
 
-    cJSON_DeleteItemFromObjectCaseSensitive(copy, "portions");
-    text = copy != NULL ? cJSON_PrintUnformatted(copy) : NULL;
+    cJSON_ArrayForEach(item, entry) {
+        if (strcmp(item->string, "portions") != 0)
+            good = good && cJSON_AddItemToObject(copy, item->string, cJSON_Duplicate(item, 1));
+    }
+    if (good)
+        text = cJSON_PrintUnformatted(copy);
     cJSON_Delete(copy);
     return text;
 }
