@@ -1,7 +1,9 @@
 """The bare Python loop: makes the calls on a layer that the adapter makes for the same sequences.
 
-It looks at nothing. Reads requests of docs/protocol.md from a file, one on a line, and prints
-`{"ops": ..., "seconds": ...}`. Inputs are made for each append, as a caller makes them.
+It looks at nothing; with `checked` behind the file it makes the cheapest checks that a test written by hand has: after
+an append the last tokens are those that were given, and the length is what the appends and crops make it. Reads
+requests of docs/protocol.md from a file, one on a line, and prints `{"ops": ..., "seconds": ...}`. Inputs are made for
+each append, as a caller makes them.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ class Caller:
     """One choice of parameters: how inputs look and how ops are called."""
 
     def __init__(self, variant: str, params: dict[str, Any]) -> None:
+        self.differences = 0
         self.window: int = params["window"] if variant == "DynamicSlidingWindowLayer" else 0
         self.batch: int = params["batch"]
         self.heads: int = params["heads"]
@@ -41,20 +44,25 @@ class Caller:
             return projected.view(rows, count, self.heads, channels).transpose(1, 2)
         return torch.randn((rows, self.heads, count, channels), dtype=self.dtype)
 
-    def append(self, cache: Any, rows: int, count: int) -> None:
-        """Asks for the mask sizes, makes inputs and gives them to the cache."""
+    def append(self, cache: Any, rows: int, count: int) -> tuple[tuple[torch.Tensor, ...], tuple[torch.Tensor, ...]]:
+        """Asks for the mask sizes, makes inputs and gives them to the cache; what was given and what came back."""
         if self.keyword:
             words = {"layer_idx": 0} if self.through else {}
             cache.get_mask_sizes(query_length=count, **words)
             keys = self.make(rows, count, self.key_dim)
             values = self.make(rows, count, self.value_dim)
-            cache.update(key_states=keys, value_states=values, **words)
-            return
+            return (keys, values), cache.update(key_states=keys, value_states=values, **words)
         place = (0,) if self.through else ()
         cache.get_mask_sizes(count, *place)
         keys = self.make(rows, count, self.key_dim)
         values = self.make(rows, count, self.value_dim)
-        cache.update(keys, values, *place)
+        return (keys, values), cache.update(keys, values, *place)
+
+    def appended(self, given: tuple[torch.Tensor, ...], returned: tuple[torch.Tensor, ...]) -> None:
+        """Nothing is looked at here."""
+
+    def said(self, name: str, rest: list[Any], length: int) -> None:
+        """Nothing is looked at here."""
 
     def offload(self, cache: Any) -> None:
         """Of the layer, or of the only one of a container."""
@@ -92,7 +100,7 @@ class Caller:
         for name, *rest in ops:
             try:
                 if name == "append":
-                    self.append(cache, rows, rest[0])
+                    self.appended(*self.append(cache, rows, rest[0]))
                 elif name == "crop":
                     _ = cache.is_croppable
                     cache.crop(rest[0])
@@ -126,10 +134,38 @@ class Caller:
                     raise SystemExit(f"{name}: an op that this loop does not know")
             except Exception:  # a refusal is an answer
                 refused += 1
-            cache.get_seq_length(*place)
+            self.said(name, rest, cache.get_seq_length(*place))
             if announces:
                 cache.get_query_offset(0)
         return refused
+
+
+class CheckingCaller(Caller):
+    """The same calls with the checks of a test written by hand."""
+
+    length = 0
+
+    def run(self, ops: list[list[Any]]) -> int:
+        """A new cache is empty."""
+        self.length = 0
+        return super().run(ops)
+
+    def appended(self, given: tuple[torch.Tensor, ...], returned: tuple[torch.Tensor, ...]) -> None:
+        """The last token."""
+        for put, got in zip(given, returned, strict=True):
+            self.differences += not torch.equal(got[..., got.shape[-2] - put.shape[-2] :, :], put)
+
+    def said(self, name: str, rest: list[Any], length: int) -> None:
+        """What the length must be; where a crop may be refused, what it was is right too."""
+        before = self.length
+        if name == "append":
+            self.length += rest[0]
+        elif name == "crop":
+            self.length = max(0, before + rest[0]) if rest[0] < 0 else before
+        elif name == "reset":
+            self.length = 0
+        self.differences += length not in (self.length, before)
+        self.length = length
 
 
 def main() -> int:
@@ -137,7 +173,7 @@ def main() -> int:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
-    requests_loop.measure(sys.argv[1], Caller)
+    requests_loop.measure(sys.argv[1], CheckingCaller if sys.argv[2:] == ["checked"] else Caller)
     return 0
 
 

@@ -3,6 +3,7 @@
 On `DynamicLayer` and `DynamicSlidingWindowLayer` of transformers with all their laws, with one worker and with two:
 
 * a bare Python loop that makes the same calls for the same sequences and checks nothing (bare_loop.py),
+* that loop with the cheapest checks that are written by hand: the last token and the length,
 * for the first, the same property as a Hypothesis state machine (state_machine.py).
 
 The same bare loop for `KVCache` and `RotatingKVCache` of mlx-lm (bare_mlx_loop.py).
@@ -120,9 +121,9 @@ class Bench:
             large_processor - small_processor,
         )
 
-    def python_loop(self, python: str, script: str, argument: str, series: Series, processor: Series) -> None:
+    def python_loop(self, python: str, script: list[str], series: Series, processor: Series) -> None:
         """One round of a program that prints its ops and seconds."""
-        found = json.loads(self.call([python, str(self.source / script), argument]))
+        found = json.loads(self.call([python, str(self.source / script[0]), *script[1:]]))
         series.add(found["ops"], found["seconds"])
         processor.add(found["ops"], found["processor_seconds"])
 
@@ -133,26 +134,29 @@ class Bench:
         span = [str(FIRST), str(FIRST + sequences)]
         command = [str(self.programs / "requests"), "transformers", version, variant, "1", *span]
         requests.write_text(self.call(command), encoding="utf-8")
-        names = ("kvconform, one worker", "kvconform, two workers", "bare Python loop", "Hypothesis state machine")
-        one, two, bare, machine = (Series(name) for name in names)
+        checked = ("kvconform, one worker", "kvconform, two workers")
+        names = (*checked, "bare Python loop", "the loop with few checks", "Hypothesis state machine")
+        one, two, bare, few, machine = (Series(name) for name in names)
         spent = [Series(name) for name in names]
         for _ in range(self.rounds):
             for jobs, series in ((1, one), (2, two)):
                 ops, seconds, used = self.kvconform_rate(f"transformers:{variant}", sequences, jobs)
                 series.add(ops, seconds)
                 spent[jobs - 1].add(ops, used)
-            self.python_loop(self.python, "bare_loop.py", str(requests), bare, spent[2])
+            self.python_loop(self.python, ["bare_loop.py", str(requests)], bare, spent[2])
+            self.python_loop(self.python, ["bare_loop.py", str(requests), "checked"], few, spent[3])
             if variant == "DynamicLayer":
-                self.python_loop(self.python, "state_machine.py", str(examples), machine, spent[3])
+                self.python_loop(self.python, ["state_machine.py", str(examples)], machine, spent[4])
         print(f"transformers {version} {variant}, checked with all its laws")
         result: dict[str, Any] = {"version": version}
-        for series, processor in zip((one, two, bare, machine), spent, strict=True):
+        for series, processor in zip((one, two, bare, few, machine), spent, strict=True):
             if series.seconds:
                 print(series.line() + f"   {1e6 * processor.median:5.1f} us of a processor for one op")
                 entry = {**series.as_json(), "processor_seconds_per_op": processor.seconds}
                 result[series.name.replace(",", "").replace(" ", "_")] = entry
         result["ratios"] = ratios = {
             "one worker of the bare loop": bare.median / one.median,
+            "one worker of few checks": few.median / one.median,
             "two workers of one": one.median / two.median,
             "processor seconds of the bare loop": spent[2].median / spent[0].median,
         }
@@ -176,7 +180,7 @@ class Bench:
             ops, seconds, used = self.kvconform_rate(f"mlx-lm:{variant}", sequences)
             checked.add(ops, seconds)
             spent[0].add(ops, used)
-            self.python_loop(self.mlx, "bare_mlx_loop.py", str(requests), bare, spent[1])
+            self.python_loop(self.mlx, ["bare_mlx_loop.py", str(requests)], bare, spent[1])
         print(f"mlx-lm {version} {variant}, checked with all its laws")
         for series, processor in zip((checked, bare), spent, strict=True):
             print(series.line() + f"   {1e6 * processor.median:5.1f} us of a processor for one op")

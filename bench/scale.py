@@ -1,9 +1,9 @@
 """Measures how the cost of kvconform grows with what it is given, and prints the exponent of each growth.
 
-Processor seconds of all processes against the tokens of a sequence, heads, rows, findings in a report and results merged;
-the exponent is the slope on logarithmic axes over the points that cost at least twice what the smallest does (1: linear,
-0: no growth). Then memory along one long run, how long a first answer takes, and a run in N parts beside the run as a
-whole: the same result, and how many more processor seconds. Needs nothing but the standard library.
+Processor seconds of all processes against the tokens of a sequence, heads, rows, findings in a report and results
+merged; the exponent is the slope on logarithmic axes over the points that cost at least twice what the smallest does
+(1: linear, 0: no growth). Then memory along one long run, how long a first answer takes, and a run in N parts beside
+the run as a whole: the same result, and how many more processor seconds. Needs nothing but the standard library.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class Scale:
         )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         if done.returncode not in (0, 1):
-            raise SystemExit(f"scale: kvconform {' '.join(words)}: exit status {done.returncode}\n{done.stderr[-2000:]}")
+            said = done.stderr[-2000:]
+            raise SystemExit(f"scale: kvconform {' '.join(words)}: exit status {done.returncode}\n{said}")
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     def growth(self, name: str, sizes: tuple[int, ...], prepare: Callable[[int], list[str]]) -> dict[str, Any]:
@@ -70,7 +71,7 @@ class Scale:
         return {"milliseconds": {str(size): 1e3 * spent for size, spent in cost.items()}, "exponent": exponent}
 
     def case(self, tokens: int, **params: int) -> list[str]:
-        """The command that runs a sequence with rollbacks of so many tokens; a hundred ops, so that starting is little."""
+        """The command that runs a sequence of so many tokens with fifteen rollbacks."""
         ops: list[list[Any]] = [["append", tokens]]
         ops += [op for _ in range(15) for op in (["crop", -1], ["append", 1])]
         path = self.folder / f"{tokens}-{'-'.join(f'{name}-{value}' for name, value in params.items())}.json"
@@ -79,7 +80,7 @@ class Scale:
         return ["replay", str(path)]
 
     def report(self, findings: int) -> list[str]:
-        """The command that writes reports of one result with so many findings, in runs of as many versions as that takes."""
+        """The command that writes reports of one result with so many findings, of as many versions as that takes."""
         template = self.folder / "findings.json"
         if not template.exists():
             self.call("run", "builtin:full+*", "--budget", "300", "--quiet", "--json", str(template))
@@ -140,7 +141,8 @@ class Scale:
                 self.call("run", target, "--budget", "1", "--quiet")
                 spent.append(1e3 * (time.monotonic() - begun))
             found[target] = min(spent)
-            print(f"start: {target}, one sequence for each variant: {min(spent):.0f} ms at best, {statistics.median(spent):.0f} ms")
+            middle = statistics.median(spent)
+            print(f"start: {target}, one sequence for each variant: {min(spent):.0f} ms at best, {middle:.0f} ms")
         return found
 
     def parts(self, sequences: int) -> dict[str, Any]:
