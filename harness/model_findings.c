@@ -45,7 +45,18 @@ static int mark_reached(const kvc_bench *bench, const kvc_tally *tally, const kv
     return 1;
 }
 
-/* Does with the model what assisted decoding does. */
+/* Whether it is still to be found out if assisted decoding comes to one of the findings. It reorders, resets and copies nothing. */
+static int is_sought(const kvc_exploration *exploration, const uint8_t *reached)
+{
+    for (int at = 0; at < exploration->findings; at++) {
+        kvc_law law = exploration->finding[at].law;
+        if (!reached[at] && law != KVC_BATCH && law != KVC_RESET_LAW && law != KVC_SAVE)
+            return 1;
+    }
+    return 0;
+}
+
+/* Does with the model what assisted decoding does, until nothing more is to be found out. */
 static kvc_crew_result run_assisted(const kvc_bench *bench, const kvc_selection *selection, const char *const *variants,
                                     const kvc_exploration *exploration, uint8_t *reached, kvc_error *error)
 {
@@ -64,10 +75,13 @@ static kvc_crew_result run_assisted(const kvc_bench *bench, const kvc_selection 
         result = fail_memory(error);
     else if (generator != NULL)
         result = kvc_crew_choose(bench->crew, &assisted, generator, error);
-    if (result == KVC_CREW_DONE)
-        result = kvc_crew_range(bench->crew, 0, KVC_ASSISTED_SEQUENCES, exclusions, tally, coverage, &ops, error);
-    if (result == KVC_CREW_DONE && !mark_reached(bench, tally, exploration, reached, error))
-        result = KVC_CREW_FAILED;
+    /* What is common is met at once. */
+    for (uint64_t start = 0, end = KVC_BLOCK; result == KVC_CREW_DONE && start < KVC_ASSISTED_SEQUENCES && is_sought(exploration, reached);
+         start = end, end = KVC_ASSISTED_SEQUENCES) {
+        result = kvc_crew_range(bench->crew, start, end, exclusions, tally, coverage, &ops, error);
+        if (result == KVC_CREW_DONE && !mark_reached(bench, tally, exploration, reached, error))
+            result = KVC_CREW_FAILED;
+    }
     kvc_generator_close(generator);
     free(tally);
     free(coverage);
@@ -105,7 +119,7 @@ kvc_crew_result kvc_model_findings_complete(const kvc_bench *bench, const kvc_se
     uint8_t reached[KVC_FINDINGS_MAX] = {0};
     kvc_crew_result result = KVC_CREW_DONE;
 
-    if (exploration->findings > 0)
+    if (is_sought(exploration, reached))
         result = run_assisted(bench, selection, variants, exploration, reached, error);
     for (int at = 0; at < exploration->findings && result == KVC_CREW_DONE; at++) {
         kvc_finding *finding = &exploration->finding[at];

@@ -181,6 +181,24 @@ int kvc_kept_finish(kvc_kept *kept, const kvc_model *model)
     return 1;
 }
 
+int kvc_kept_all(kvc_kept *kept, const kvc_sequence *ops, uint64_t refused)
+{
+    kept->count = kept->pieces = 0;
+    for (int at = 0; at < ops->count; at++) {
+        if (ops->op[at].kind != KVC_APPEND || (refused >> at & 1u) != 0)
+            continue;
+        if (ops->op[at].n > KVC_KEPT_MAX - kept->count)
+            return 0;
+        for (int32_t more = 0; more < ops->op[at].n; more++, kept->count++) {
+            kept->number[kept->count] = kept->count;
+            for (int row = 0; row < KVC_ROWS_MAX; row++)
+                kept->origin[kept->count][row] = (uint8_t)row;
+        }
+        kept->end[kept->pieces++] = kept->count;
+    }
+    return 1;
+}
+
 void kvc_kept_appends(const kvc_kept *kept, int recording, int in_one, kvc_sequence *out)
 {
     int32_t begin = 0;

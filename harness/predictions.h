@@ -66,6 +66,8 @@ int kvc_prediction_is_tied(const kvc_prediction *prediction);
 void kvc_kept_follow(kvc_kept *kept, const kvc_model *model);
 /* Takes down the tokens of the log. Returns 0 where there are too many of them. */
 int kvc_kept_finish(kvc_kept *kept, const kvc_model *model);
+/* Instead, all that a sequence appends, as if nothing were done between; what was refused is left out. Returns 0 where it is too much. */
+int kvc_kept_all(kvc_kept *kept, const kvc_sequence *ops, uint64_t refused);
 /* Appends that make the same log in a fresh cache, in the same pieces, or in one; recording first where it is on. */
 void kvc_kept_appends(const kvc_kept *kept, int recording, int in_one, kvc_sequence *out);
 

@@ -680,6 +680,30 @@ static int compare_sequences(kvc_runner *runner, flight *shown, int sequence, kv
 }
 
 /*
+ * What a fresh cache on the other flight's plan predicts that is given the kept tokens by these appends. Returns 0 with *error set.
+ */
+static int predict_fresh(kvc_runner *runner, const kvc_sequence *appends, const kvc_kept *kept, control *out, kvc_error *error)
+{
+    const kvc_params *params = &runner->flight[1].plan.params;
+    int known = kvc_prediction_memo_find(runner->memo, params, appends, kept, out->prediction, &out->failed);
+    int good = 1;
+
+    if (known > 0)
+        return 1;
+    kvc_prediction_start(out->prediction);
+    runner->origins = (const uint8_t(*)[KVC_ROWS_MAX])kept->origin;
+    if (known == 0)
+        good = run_control(runner, appends, kept->number, out, error);
+    runner->origins = NULL;
+    if (!good)
+        return 0;
+    if (known == 0 && !runner->out_of_memory && kvc_prediction_memo_add(runner->memo, params, appends, kept, out->prediction, out->failed))
+        return 1;
+    kvc_error_set(error, "not enough memory");
+    return 0;
+}
+
+/*
  * Whether the appends of a sequence alone, without what was done between them, already predict something else than the same tokens in one
  * piece, or fail: then nothing between them is to blame. Returns 0 with *error set.
  */
@@ -688,47 +712,24 @@ static int is_shown_by_appends(kvc_runner *runner, const flight *shown, const kv
 {
     control pieces = {.prediction = &runner->control_prediction[0]};
     control whole = {.prediction = &runner->control_prediction[1]};
-    kvc_sequence appends = {0};
-    kvc_sequence one = {0};
-    int32_t tokens = 0;
+    kvc_kept kept = {.count = 0};
+    kvc_sequence appends;
 
-    if (recording)
-        appends.op[appends.count++] = one.op[one.count++] = (kvc_op){.kind = KVC_RECORD, .n = 1};
-    for (int at = 0; at < ops->count; at++) {
-        if (ops->op[at].kind == KVC_APPEND && (refused >> at & 1u) == 0 && appends.count < KVC_OPS_MAX) {
-            appends.op[appends.count++] = ops->op[at];
-            tokens += ops->op[at].n;
-        }
-    }
-    one.op[one.count++] = (kvc_op){.kind = KVC_APPEND, .n = tokens};
+    /* Too many to be asked for: nothing can be said. */
+    *is_shown = 1;
+    if (!kvc_kept_all(&kept, ops, refused))
+        return 1;
     runner->flight[1].plan.params.batch = shown->plan.params.batch;
-    kvc_prediction_start(pieces.prediction);
-    kvc_prediction_start(whole.prediction);
-    if (!run_control(runner, &appends, NULL, &pieces, error) || !run_control(runner, &one, NULL, &whole, error))
+    kvc_kept_appends(&kept, recording, 0, &appends);
+    if (!predict_fresh(runner, &appends, &kept, &pieces, error))
+        return 0;
+    kvc_kept_appends(&kept, recording, 1, &appends);
+    if (!predict_fresh(runner, &appends, &kept, &whole, error))
         return 0;
     *is_shown = pieces.failed || whole.failed ||
                 !(kvc_prediction_distance(pieces.prediction, whole.prediction) <=
                   kvc_prediction_allowed(pieces.prediction, whole.prediction, whole.prediction));
     return 1;
-}
-
-/*
- * What a fresh cache on the other flight's plan predicts that is given the kept tokens by these appends. Returns 0 with *error set.
- */
-static int predict_fresh(kvc_runner *runner, const kvc_sequence *appends, const kvc_kept *kept, control *out, kvc_error *error)
-{
-    const kvc_params *params = &runner->flight[1].plan.params;
-    int known = kvc_prediction_memo_find(runner->memo, params, appends, kept, out->prediction, &out->failed);
-
-    if (known > 0)
-        return 1;
-    kvc_prediction_start(out->prediction);
-    if (known == 0 && !run_control(runner, appends, kept->number, out, error))
-        return 0;
-    if (known == 0 && !runner->out_of_memory && kvc_prediction_memo_add(runner->memo, params, appends, kept, out->prediction, out->failed))
-        return 1;
-    kvc_error_set(error, "not enough memory");
-    return 0;
 }
 
 /*
@@ -752,7 +753,6 @@ static int compare_predictions(kvc_runner *runner, flight *shown, int sequence, 
     int only_appends;
     int since_first;
     int recording;
-    int good;
 
     ops.count = runner->predicted_at[sequence] + 1;
     if (ops.count < 2)
@@ -777,21 +777,22 @@ static int compare_predictions(kvc_runner *runner, flight *shown, int sequence, 
     kvc_plan_copy(&runner->flight[1].plan, &shown->plan);
     runner->flight[1].plan.params.watch = 0;
     runner->flight[1].plan.params.batch = model->rows;
-    runner->origins = (const uint8_t(*)[KVC_ROWS_MAX])kept.origin;
     kvc_kept_appends(&kept, recording, 1, &appends);
-    good = predict_fresh(runner, &appends, &kept, &whole, error);
-    if (good && !only_appends) {
-        kvc_kept_appends(&kept, recording, 0, &appends);
-        good = predict_fresh(runner, &appends, &kept, &pieces, error);
-    }
-    runner->origins = NULL;
-    if (!good)
+    if (!predict_fresh(runner, &appends, &kept, &whole, error))
         return 0;
+    failure.apart = (float)kvc_prediction_distance(seen, whole.prediction);
+    /* No second cache could make it a failure. */
+    if (failure.apart <= kvc_prediction_bound())
+        return 1;
+    if (!only_appends) {
+        kvc_kept_appends(&kept, recording, 0, &appends);
+        if (!predict_fresh(runner, &appends, &kept, &pieces, error))
+            return 0;
+    }
     /* A fresh cache that breaks a law itself gives no verdict on others, and no choice by chance does. */
     if (whole.failed || pieces.failed || kvc_prediction_is_tied(seen) || kvc_prediction_is_tied(whole.prediction) ||
         (!only_appends && kvc_prediction_is_tied(pieces.prediction)))
         return 1;
-    failure.apart = (float)kvc_prediction_distance(seen, whole.prediction);
     if (only_appends) {
         if (failure.apart <= kvc_prediction_allowed(seen, NULL, whole.prediction))
             return 1;

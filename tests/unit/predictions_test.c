@@ -278,3 +278,31 @@ Test(predictions, more_than_a_static_cache_holds_may_be_refused) {
     kvc_catalogue_clear(&catalogue);
     free(plan);
 }
+
+Test(predictions, all_that_was_appended_is_fed_as_if_nothing_were_done_between) {
+    kvc_kept *kept = calloc(1, sizeof *kept);
+    kvc_sequence ops = {.count = 5};
+    kvc_sequence appends;
+    ops.op[0] = op_of("append 2");
+    ops.op[1] = op_of("crop -1");
+    ops.op[2] = op_of("append 4");
+    ops.op[3] = op_of("reset");
+    ops.op[4] = op_of("append 3");
+    cr_assert_not_null(kept);
+    cr_assert(kvc_kept_all(kept, &ops, (uint64_t)1 << 2));
+    cr_expect_eq(kept->count, 5, "%d", (int)kept->count);
+    for (int at = 0; at < kept->count; at++) {
+        cr_expect_eq(kept->number[at], at);
+        cr_expect_eq(kept->origin[at][0], 0);
+        cr_expect_eq(kept->origin[at][1], 1);
+    }
+    kvc_kept_appends(kept, 0, 0, &appends);
+    cr_assert_eq(appends.count, 2);
+    cr_expect_eq(appends.op[0].n, 2);
+    cr_expect_eq(appends.op[1].n, 3);
+    ops.op[4].n = KVC_KEPT_MAX - 2;
+    cr_expect(kvc_kept_all(kept, &ops, (uint64_t)1 << 2));
+    ops.op[4].n++;
+    cr_expect_not(kvc_kept_all(kept, &ops, (uint64_t)1 << 2));
+    free(kept);
+}
