@@ -91,6 +91,28 @@ def test_a_model_that_cannot_be_made_says_why(adapter: Adapter) -> None:
     assert "\n" not in message["error"]
 
 
+def test_a_model_that_takes_one_word_at_a_time_is_fed_so(adapter: Adapter, interpreter: str, tmp_path: Path) -> None:
+    ops = [["append", 2], ["append", 3]]
+    split, single = run(adapter, "model/prophetnet", [ops, [["append", 2], *([["append", 1]] * 3)]])
+    assert split[1].shapes["returned.logits"] == [2, 3, 64]
+    seen, last = logits(split[1]), logits(single[3])
+    assert [*seen[2 * 64 : 3 * 64], *seen[5 * 64 : 6 * 64]] == pytest.approx(last, abs=1e-12)
+    done = run_program(adapter, interpreter, tmp_path, ops, "CHUNK", name="prophetnet")
+    assert "append 3: done" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("name", ["llama4", "zamba2"])
+def test_a_config_with_parts_and_one_with_kinds_of_layers(
+    adapter: Adapter, interpreter: str, tmp_path: Path, name: str
+) -> None:
+    """The program makes the same model: of one with eyes the part for the text, of a hybrid a layer of each kind."""
+    reply = adapter.ask({"request": "layers", "variant": f"model/{name}", "params": PARAMS})
+    assert len({layer["class"] for layer in reply["layers"]}) == 2
+    done = run_program(adapter, interpreter, tmp_path, [["append", 2], ["append", 1]], "RESUME", name=name)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "largest difference" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("variant", "reason"),
     [
@@ -174,13 +196,20 @@ def test_where_drafts_change_what_is_said_the_program_shows_it_alone(
 
 
 def run_program(
-    adapter: Adapter, interpreter: str, folder: Path, ops: list[Any], law: str, change: str = "", **expected: str
+    adapter: Adapter,
+    interpreter: str,
+    folder: Path,
+    ops: list[Any],
+    law: str,
+    change: str = "",
+    name: str = "llama",
+    **expected: str,
 ) -> subprocess.CompletedProcess[str]:
     """The program for a case of a model without a fault; `change` stands before its first op."""
     script = adapter.ask(
         {
             "request": "script",
-            "variant": "model/llama",
+            "variant": f"model/{name}",
             "params": PARAMS,
             "ops": ops,
             "step": len(ops) - 1,

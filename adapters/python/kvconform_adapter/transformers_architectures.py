@@ -37,7 +37,7 @@ SIZES = {
     **dict.fromkeys(("vocab_size", "vocab_size_per_layer_input"), WORDS),
     **dict.fromkeys(("n_positions", "max_position_embeddings", "n_ctx", "max_seq_len"), 512),
     **dict.fromkeys(("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts"), 4),
-    **dict.fromkeys(("num_experts_per_tok", "moe_topk", "moe_k"), 2),
+    **dict.fromkeys(("num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k"), 2),
     **dict.fromkeys(("sliding_window", "attention_window", "window_size", "local_window"), WINDOW),
     **dict.fromkeys(("chunk_size", "attention_chunk_size", "mamba_chunk_size"), WINDOW),
     **dict.fromkeys(("q_lora_rank", "kv_lora_rank", "qk_head_dim", "index_head_dim"), 16),
@@ -63,13 +63,54 @@ WEIGHTS_MAX = 1 << 23
 MODELS_MAX = 4
 """Models that are kept: plans of one architecture share them, and those of an earlier one are not needed again."""
 OWN: dict[str, dict[str, Any]] = {
+    "bailing_hybrid": {"n_group": 2, "topk_group": 1},
     "bamba": {"attn_layer_indices": [1]},
+    "cohere_compass_text": {"rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 10000.0}}},
     "deepseek_v2": {"num_experts_per_tok": 2},
+    "dory": {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"], "num_hidden_layers": 3}
+    | dict.fromkeys(("n_input_layers", "n_recurrent_layers", "n_output_layers"), 1),
+    "dots1": {"n_routed_experts": 4, "n_shared_experts": 1, "num_experts_per_tok": 2},
+    "dots3_note_text": {"head_dim": 16, "per_layer_config": {}, "shared_experts_intermediate_size": 16},
+    "falcon_h1": {"mamba_d_ssm": 64, "mamba_d_head": 8},
+    "gemma3n_text": {"num_kv_shared_layers": 0},
     "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
     "granitemoehybrid": {"layer_types": ["linear_attention", "full_attention"]},
     "jamba": {"attn_layer_period": 2, "attn_layer_offset": 1},
+    "kimi_linear": {"n_group": 1, "topk_group": 1, "linear_head_dim": 8, "linear_num_heads": 4},
     "lfm2_moe": {"layer_types": ["conv", "full_attention"]},
+    "longcat_flash": {"ffn_hidden_size": 32, "expert_ffn_hidden_size": 16, "zero_expert_num": 2},
     "mamba2": {"num_heads": 8},
+    "qwen4_exp_text": {
+        "hc_lowrank": 8,
+        "heads_per_ngram": 2,
+        "indexer_budget": WINDOW,
+        "indexer_compress_ratio": 2,
+        "indexer_head_dim": 8,
+        "indexer_kv_heads": 1,
+        "indexer_n_heads": 2,
+        "layer_types": ["linear_attention", "full_attention"],
+        "make_ngram_vocab_size_divisible_by": 8,
+        "ngram_vocab_size_base": WORDS,
+        "ple_embed_dim": 8,
+        "ple_layer_ids": [1],
+        "split_ngram_parts": 1,
+    },
+    "recurrent_gemma": {"num_hidden_layers": 3},
+    "roc_bert": {
+        "pronunciation_vocab_size": 16,
+        "shape_vocab_size": 16,
+        "pronunciation_embed_dim": 8,
+        "shape_embed_dim": 8,
+    },
+    "xlm": {"n_words": WORDS, "emb_dim": 32},
+    "xmod": {"default_language": "en_XX"},
+    "zamba": {
+        "layers_block_type": ["mamba", "hybrid", "hybrid"],
+        "num_hidden_layers": 3,
+        "use_mamba_kernels": False,
+    },
+    "zamba2": {"num_hidden_layers": 2, "layers_block_type": ["mamba", "hybrid"]},
+    "zaya": {"num_experts_per_tok": 1},
 }
 """What single architectures need besides, most of it so that two layers are one of each kind."""
 MAY_BE_UNSET = frozenset({"head_dim", "num_key_value_heads", "pad_token_id", "bos_token_id", "eos_token_id"})
@@ -117,7 +158,7 @@ def shrink(config: Any) -> dict[str, Any]:
     for name in getattr(config, "sub_configs", {}):
         inner = getattr(config, name, None)
         if inner is not None and hasattr(inner, "to_dict"):
-            small[name] = shrink(inner)
+            small[name] = {"model_type": inner.model_type} | shrink(inner) | OWN.get(inner.model_type, {})
     return small
 
 
@@ -150,6 +191,14 @@ def make_config(name: str) -> Any:
     return config
 
 
+def own_config(config: Any, owner: Any) -> Any:
+    """The part of a config that a class takes: of some architectures only the text has one that predicts words."""
+    if isinstance(config, owner.config_class):
+        return config
+    inner = config.get_text_config(decoder=True)
+    return inner if isinstance(inner, owner.config_class) else config
+
+
 def check_size(owner: Any, config: Any) -> None:
     """RequestError where a model of this config is not tiny: its weights are counted before any is made."""
     import torch  # noqa: PLC0415
@@ -170,8 +219,8 @@ def make_model(name: str, package: str, attention: str, seed: int = SEED) -> Any
 
     transformers = importlib.import_module("transformers")
     try:
-        config = make_config(name)
         owner = getattr(transformers, architectures(package)[name])
+        config = own_config(make_config(name), owner)
         if attention == "sdpa" and not getattr(owner, "_supports_sdpa", False):
             attention = "eager"
         config._attn_implementation = attention

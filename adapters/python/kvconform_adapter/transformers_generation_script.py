@@ -8,7 +8,7 @@ from kvconform_adapter.request import ScriptRequest
 from kvconform_adapter.script_text import plain_text, why
 from kvconform_adapter.transformers_architectures import SEED, architectures, make_told
 from kvconform_adapter.transformers_generation import CLOSE, FAMILY, START, GenerationPlan
-from kvconform_adapter.transformers_model_script import spell_settings
+from kvconform_adapter.transformers_model_script import spell_config
 from kvconform_adapter.transformers_models import ENCODER_WORDS, word_of
 
 PROGRAM = '''\
@@ -99,9 +99,7 @@ def write_generation_script(request: ScriptRequest, version: str) -> str:
     given = '{"input_ids": words}'
     if plan.crossed:
         given = f'{{"input_ids": torch.tensor([{list(ENCODER_WORDS)}]), "decoder_input_ids": words}}'
-    settings = spell_settings(plan.model.config)
-    if getattr(plan.model.config, "is_decoder", False) and not plan.crossed:
-        settings.append("config.is_decoder = True")
+    settings = spell_config(plan.model.config, name, plan.crossed)
     return PROGRAM.format(
         title=plain_text(request.title),
         why=why(request),

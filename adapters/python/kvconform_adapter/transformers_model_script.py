@@ -8,10 +8,20 @@ from typing import Any
 
 from kvconform_adapter.request import Op, ScriptRequest
 from kvconform_adapter.script_text import plain_text, why, words
-from kvconform_adapter.transformers_architectures import SEED, architectures, make_told
+from kvconform_adapter.transformers_architectures import SEED, architectures, config_class, make_told
 from kvconform_adapter.transformers_models import ENCODER_WORDS, ModelPlan, word_of
 
 BOUND = 1e-5
+
+FORWARD = "    return model({arguments}, use_cache=True).logits"
+SPLIT_FORWARD = """\
+    # Once its cache holds words it takes one at a time.
+    count = 1 if cache.get_seq_length() > 0 else len(tokens[0])
+    logits = []
+    for at in range(0, len(tokens[0]), count):
+        words = [row[at : at + count] for row in tokens]
+        logits.append(model({arguments}, use_cache=True).logits)
+    return torch.cat(logits, dim=1)"""
 
 PROGRAM = '''\
 """{title}
@@ -40,7 +50,7 @@ def new_cache():
 
 def forward(cache, tokens):
     """What the model predicts after these words, given as a list for each row."""
-    return model({arguments}, use_cache=True).logits
+{forward}
 
 
 def attempt(what, call):
@@ -155,6 +165,15 @@ def spell_settings(config: Any, path: str = "config") -> list[str]:
     return lines
 
 
+def spell_config(config: Any, name: str, crossed: bool) -> list[str]:
+    """The lines that make of the config of an architecture the one that its model is made from."""
+    lines = [] if type(config) is config_class(name) else ["config = config.get_text_config(decoder=True)"]
+    lines += spell_settings(config)
+    if getattr(config, "is_decoder", False) and not crossed:
+        lines.append("config.is_decoder = True")
+    return lines
+
+
 def write_model_script(request: ScriptRequest, version: str) -> str:
     """The program for one case."""
     import transformers  # noqa: PLC0415
@@ -176,12 +195,11 @@ def write_model_script(request: ScriptRequest, version: str) -> str:
         outcome = "refused" if request.expected.get("outcome") == "refused" else "done"
         label = json.dumps(words(last))
         check = LAST.format(label=label, call=spell_call(last), outcome=outcome, wanted=outcome == "done")
-    reads = f"{plan.word}=cache, {'decoder_input_ids' if plan.crossed else 'input_ids'}=torch.tensor(tokens)"
+    given = "words" if plan.one_at_a_time else "tokens"
+    reads = f"{plan.word}=cache, {'decoder_input_ids' if plan.crossed else 'input_ids'}=torch.tensor({given})"
     if plan.crossed:
-        reads += f", input_ids=torch.tensor([{list(ENCODER_WORDS)}] * len(tokens))"
-    settings = spell_settings(plan.config)
-    if getattr(plan.config, "is_decoder", False) and not plan.crossed:
-        settings.append("config.is_decoder = True")
+        reads += f", input_ids=torch.tensor([{list(ENCODER_WORDS)}] * len({given}))"
+    settings = spell_config(plan.config, name, plan.crossed)
     return PROGRAM.format(
         title=plain_text(request.title),
         why=why(request),
@@ -194,7 +212,7 @@ def write_model_script(request: ScriptRequest, version: str) -> str:
         attention=plan.attention,
         owner=architectures(str(Path(transformers.__file__).parent))[name],
         new_cache=plan.cache.spelled,
-        arguments=reads,
+        forward=(SPLIT_FORWARD if plan.one_at_a_time else FORWARD).format(arguments=reads),
         steps="\n".join(steps),
         check=check,
     )

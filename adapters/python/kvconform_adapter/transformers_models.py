@@ -29,6 +29,10 @@ CACHE_WORDS = ("cache", "past_key_values", "cache_params")
 """What models call the argument for their cache, the newest word first."""
 
 
+ONE_AT_A_TIME = frozenset({"prophetnet"})
+"""Models that take one word at a time once their cache holds some, as they themselves say: "At the moment `use_cache`
+is only supported for `decoder_input_ids` of length 1"."""
+
 NO_LENGTH = torch.tensor([-1])
 
 
@@ -62,6 +66,7 @@ class ModelPlan:
         self.config = self.model.config
         self.attention = str(self.config._attn_implementation)
         self.crossed = bool(self.config.is_encoder_decoder)
+        self.one_at_a_time = name in ONE_AT_A_TIME
         taken = inspect.signature(self.model.forward).parameters
         self.word = next((word for word in CACHE_WORDS if word in taken), "")
         asked = self.find_cache(name)
@@ -89,8 +94,9 @@ class ModelPlan:
 
     def predict(self, words: Any, cache: Any) -> Any:
         """The logits of a forward over these words: rows, words, vocabulary."""
-        output = self.model(**self.inputs(words, cache), use_cache=True)
-        return output.logits.to(torch.float64).contiguous()
+        pieces = words.split(1, dim=1) if self.one_at_a_time and cache.get_seq_length() > 0 else [words]
+        logits = [self.model(**self.inputs(piece, cache), use_cache=True).logits for piece in pieces]
+        return (torch.cat(logits, dim=1) if len(logits) > 1 else logits[0]).to(torch.float64).contiguous()
 
     def describe_cache(self, variants: list[str]) -> dict[str, Any]:
         """What its cache is made of. Some layers, and parts of them, are there from the first words on."""
