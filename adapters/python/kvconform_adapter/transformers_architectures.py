@@ -34,7 +34,7 @@ SIZES = {
     **dict.fromkeys(("encoder_attention_heads", "decoder_attention_heads"), 4),
     **dict.fromkeys(("num_key_value_heads", "num_kv_heads", "multi_query_group_num"), 2),
     **dict.fromkeys(("head_dim", "d_kv", "v_head_dim", "qk_rope_head_dim", "qk_nope_head_dim"), 8),
-    **dict.fromkeys(("vocab_size", "vocab_size_per_layer_input"), WORDS),
+    **dict.fromkeys(("vocab_size", "src_vocab_size", "tgt_vocab_size", "vocab_size_per_layer_input"), WORDS),
     **dict.fromkeys(("n_positions", "max_position_embeddings", "n_ctx", "max_seq_len"), 512),
     **dict.fromkeys(("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts"), 4),
     **dict.fromkeys(("num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k"), 2),
