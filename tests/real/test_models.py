@@ -49,6 +49,47 @@ def test_windows_that_record_are_clean_as_assisted_decoding_calls_them() -> None
         assert "DynamicSlidingWindowLayer" in entry["layers"]
 
 
+def test_caches_of_other_kinds_and_what_is_said_with_drafts() -> None:
+    """A static cache, one that quantises, and `generate` with drafts."""
+    runs = run_models("transformers:model-*/llama", "--budget", "800")
+    assert set(runs) == {"model-static/llama", "model-quantised/llama", "model-generate/llama"}
+    if "optimum-quanto" in runs["model-quantised/llama"]["reason"]:
+        assert runs.pop("model-quantised/llama")["status"] == "not run"
+    sequences = {"model-static/llama": 40, "model-quantised/llama": 20, "model-generate/llama": 8}
+    for name, entry in runs.items():
+        assert entry["sequences"] == sequences[name]
+        done = sum(row["count"] - row["refused"] for row in entry["coverage"] if row["op"] == "append")
+        assert done >= sequences[name] // 2, "words were read"
+        # The model is right; a crop of an empty static layer makes its length -1, and that is told as the layer's.
+        layer = {"StaticLayer"} if name == "model-static/llama" else set()
+        for finding in entry["findings"]:
+            assert layer, finding["title"]
+            assert {link["variant"] for link in finding["model"]["links"]} == layer
+        assert entry["status"] == ("findings" if layer else "conforms")
+
+
+def test_what_cannot_be_made_is_not_covered_and_nothing_that_the_others_are_blamed_for() -> None:
+    status, text = run(
+        "run",
+        "transformers:model/blt",
+        "transformers:model/gpt2",
+        "--python",
+        PYTHON,
+        "--json",
+        "-",
+        "--quiet",
+        "--budget",
+        "100",
+    )
+    runs = {entry["variant"]: entry for entry in json.loads(text)["runs"]}
+    assert {name: entry["status"] for name, entry in runs.items()} == {
+        "model/blt": "not covered",
+        "model/gpt2": "conforms",
+    }
+    assert "cannot be made small enough" in runs["model/blt"]["reason"]
+    assert status == 0
+
+
 def test_what_a_model_predicts_after_a_wrong_crop(tmp_path: Path) -> None:
     """Nothing is raised, and the model goes on with other words than with a fresh cache, as its layer alone shows."""
     report = tmp_path / "report"
