@@ -27,6 +27,18 @@ typedef struct explorer {
     int64_t saved_ms; /* when what is there was saved last */
 } explorer;
 
+kvc_exploration *kvc_exploration_open(void)
+{
+    return calloc(1, sizeof(kvc_exploration));
+}
+
+void kvc_exploration_close(kvc_exploration *exploration)
+{
+    if (exploration != NULL)
+        kvc_exploration_clear(exploration);
+    free(exploration);
+}
+
 void kvc_exploration_clear(kvc_exploration *out)
 {
     for (int at = 0; at < out->findings; at++)

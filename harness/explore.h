@@ -47,5 +47,8 @@ typedef struct kvc_exploration {
 kvc_crew_result kvc_explore(const kvc_bench *bench, kvc_generator *generator, const kvc_explore_options *options,
                             kvc_exploration *out, kvc_error *error);
 void kvc_exploration_clear(kvc_exploration *out);
+/* One of its own, in which nothing was explored: its tables take megabytes, which no stack has. NULL when memory is short. */
+kvc_exploration *kvc_exploration_open(void);
+void kvc_exploration_close(kvc_exploration *exploration); /* may be NULL */
 
 #endif

@@ -65,34 +65,39 @@ void kvc_running_search(kvc_running *self, const kvc_bench *bench, kvc_generator
     kvc_explore_options explore = {.sequences = options->minimise ? 0 : sequences, .milliseconds = options->milliseconds, .scripts = 1,
                                    .save = save_search, .context = &search};
     char cases[4096];
-    kvc_exploration exploration = {0};
+    kvc_exploration *exploration = kvc_exploration_open();
     kvc_error error = {""};
     kvc_crew_result result;
     cJSON *entry;
 
+    if (exploration == NULL) {
+        kvc_running_fail(self, "not enough memory");
+        return;
+    }
     explore.guide = open_guide(&search, cases, sizeof cases, &error);
     if (explore.guide == NULL) {
         kvc_running_not_run(self, run, error.text);
+        kvc_exploration_close(exploration);
         return;
     }
     result = kvc_crew_choose(bench->crew, selection, generator, &error);
     if (result == KVC_CREW_DONE) {
-        result = kvc_explore(bench, generator, &explore, &exploration, &error);
+        result = kvc_explore(bench, generator, &explore, exploration, &error);
         self->ran++;
-        entry = add_entry(&search, &exploration,
+        entry = add_entry(&search, exploration,
                           result == KVC_CREW_FAILED    ? KVC_PORTION_FAILED
                           : result == KVC_CREW_STOPPED ? KVC_PORTION_INTERRUPTED
                                                        : KVC_PORTION_WHOLE,
                           result == KVC_CREW_FAILED ? error.text : "");
         self->findings |= cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(entry, "findings")) > 0;
-        self->not_run |= result == KVC_CREW_FAILED || (result != KVC_CREW_DONE && exploration.findings == 0);
+        self->not_run |= result == KVC_CREW_FAILED || (result != KVC_CREW_DONE && exploration->findings == 0);
         if (entry != NULL)
             kvc_running_save(self, entry);
-        self->progress.done += options->milliseconds > 0 ? exploration.sequences : explore.sequences;
-        kvc_exploration_clear(&exploration);
+        self->progress.done += options->milliseconds > 0 ? exploration->sequences : explore.sequences;
     } else {
         kvc_running_not_run(self, run, result == KVC_CREW_FAILED ? error.text : "interrupted before it began");
     }
     self->interrupted |= result == KVC_CREW_STOPPED;
     kvc_guide_close(explore.guide);
+    kvc_exploration_close(exploration);
 }

@@ -264,12 +264,16 @@ static int explore_portion(exploring *self, uint64_t number)
                                    .scripts = 1, .deaths = self->deaths, .known = self->known, .knowns = self->knowns,
                                    .is_known = running->session->known != NULL ? is_known : NULL, .context = self};
     kvc_portion_end end = KVC_PORTION_WHOLE;
-    kvc_exploration exploration = {0};
+    kvc_exploration *exploration = kvc_exploration_open();
     kvc_error error = {""};
     kvc_crew_result result;
     int good;
     int over;
 
+    if (exploration == NULL) {
+        fail_memory(running);
+        return 0;
+    }
     if (self->until_ms > 0) {
         options.milliseconds = self->until_ms - kvc_now_ms();
         if (options.milliseconds < 1)
@@ -278,33 +282,34 @@ static int explore_portion(exploring *self, uint64_t number)
     result = kvc_crew_choose(self->crew, &self->selection, self->generator, &error);
     if (result == KVC_CREW_STOPPED && cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(self->open, "portions")) == 0) {
         running->interrupted = 1;
+        kvc_exploration_close(exploration);
         return 0;
     }
     /* One that was stopped before it began is told too: those before it are not the whole. */
     if (result == KVC_CREW_DONE)
-        result = kvc_explore(&self->bench, self->generator, &options, &exploration, &error);
+        result = kvc_explore(&self->bench, self->generator, &options, exploration, &error);
     if (result == KVC_CREW_DONE && self->bench.spec->kind == KVC_KIND_MODEL && self->bench.spec->view[0].rule == KVC_RULE_PREDICTED)
-        result = complete_model(self, &exploration, &error);
+        result = complete_model(self, exploration, &error);
     if (result == KVC_CREW_FAILED)
-        end = how_it_failed(self, &exploration);
+        end = how_it_failed(self, exploration);
     else if (result == KVC_CREW_STOPPED)
         end = KVC_PORTION_INTERRUPTED;
-    else if (exploration.deaths > 0)
+    else if (exploration->deaths > 0)
         end = KVC_PORTION_GIVEN_UP;
-    good = kvc_portion_add(self->open, (int64_t)number, self->run, &self->bench, &exploration, end,
+    good = kvc_portion_add(self->open, (int64_t)number, self->run, &self->bench, exploration, end,
                            end >= KVC_PORTION_FAILED ? error.text : "");
     if (!good)
         fail_memory(running);
-    running->progress.done += self->until_ms > 0 ? exploration.sequences : options.sequences;
+    running->progress.done += self->until_ms > 0 ? exploration->sequences : options.sequences;
     running->interrupted |= end == KVC_PORTION_INTERRUPTED;
     running->not_covered |= end == KVC_PORTION_NOT_COVERED;
     running->ran -= end >= KVC_PORTION_ABSENT;
-    running->not_run |= end == KVC_PORTION_FAILED || (end != KVC_PORTION_WHOLE && end < KVC_PORTION_FAILED && exploration.findings == 0);
-    running->findings |= exploration.findings > 0;
-    over = self->until != NULL && exploration.sequences < options.sequences;
+    running->not_run |= end == KVC_PORTION_FAILED || (end != KVC_PORTION_WHOLE && end < KVC_PORTION_FAILED && exploration->findings == 0);
+    running->findings |= exploration->findings > 0;
+    over = self->until != NULL && exploration->sequences < options.sequences;
     if (self->until != NULL)
-        kvc_until_add(self->until, &exploration.coverage, exploration.sequences);
-    kvc_exploration_clear(&exploration);
+        kvc_until_add(self->until, &exploration->coverage, exploration->sequences);
+    kvc_exploration_close(exploration);
     if (over || !good || end != KVC_PORTION_WHOLE)
         return 0;
     return self->until_ms == 0 || kvc_now_ms() < self->until_ms;
