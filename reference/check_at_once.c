@@ -72,8 +72,13 @@ static int stripes_are_right(const kvc_expected_cells *cells, const kvc_extent *
         return 0;
     if (extent->as_set)
         return width == count + extent->keep && ring_is_right(cells, extent, have);
-    if (extent->width >= 0 && width != extent->width)
-        return 0;
+    if (extent->width >= 0) {
+        if (width != extent->width)
+            return 0;
+        /* A buffer without a token may hold anything. */
+        if (count == 0 && extent->keep == 0)
+            return 1;
+    }
     if (extent->zeros_left) {
         /* Where it may begin at several tokens it may hold them without a zero. */
         if (extent->first_min != extent->first_max && extent->end - width >= extent->first_min && extent->end - width <= extent->first_max)

@@ -128,7 +128,8 @@ int kvc_striped_fill(kvc_encoder *encoder, kvc_encoded *table, int32_t end, int3
 const uint8_t *kvc_encoder_fold(kvc_encoder *encoder, kvc_encoding encoding, kvc_dtype dtype, int salt, int channels, int32_t number,
                                 int32_t rows, int heads)
 {
-    kvc_fold *fold = &encoder->fold[(uint32_t)number % KVC_ENCODER_FOLDS];
+    /* States side by side have the same number. */
+    kvc_fold *fold = &encoder->fold[((uint32_t)number + 37 * (uint32_t)salt) % KVC_ENCODER_FOLDS];
     size_t size = (size_t)rows * (size_t)heads * (size_t)channels * kvc_dtype_size(dtype);
 
     if (channels < 1 || channels > KVC_ENCODER_CHANNELS_MAX || rows < 1 || rows > KVC_ROWS_MAX || heads < 1 || heads > KVC_ENCODED_HEADS)

@@ -48,7 +48,7 @@ enum {
     KVC_ENCODER_RECENT_CHANNELS = 128,
     KVC_ENCODER_CHANNELS_MAX = 4096,
     KVC_ENCODER_STRIPED_MAX = 8 << 20, /* bytes */
-    KVC_ENCODER_FOLDS = 64
+    KVC_ENCODER_FOLDS = 256
 };
 
 /* One number in all rows and heads, each in its own: [row][head][channel]. */

@@ -53,11 +53,10 @@ static inline __attribute__((always_inline)) int is_right(kvc_judge *judge, cons
         cells = kvc_expected_lay(judge->expected, judge->model, slot, extent->kind, extent->end);
     } else {
         cells = kvc_expected_tokens(judge->expected, glanced->cells, judge->model, slot, extent->end);
-        if (cells != NULL && glanced->tokens_axis >= 0 && kvc_extent_is_plain(extent) &&
-            kvc_check_plain(cells, extent, glanced->tokens_axis, tensor))
-            return 1;
     }
-    if (cells != NULL && kvc_check_laid(cells, extent, glanced->tokens_axis, tensor))
+    if (cells != NULL && (glanced->tokens_axis >= 0 && kvc_extent_is_plain(extent)
+                              ? kvc_check_plain(cells, extent, glanced->tokens_axis, tensor)
+                              : kvc_check_laid(cells, extent, glanced->tokens_axis, tensor)))
         return 1;
     return is_right_after_all(judge, slot, extent, tensor);
 }
@@ -295,10 +294,10 @@ static inline int walk(kvc_judge *judge, int appended, int originals, const kvc_
  * Whether all that is shown is as it must be but for inputs and earlier returns, which are sorted then and not looked at. 0: it cannot
  * tell.
  */
-static inline int is_as_it_must_be(kvc_judge *judge, const kvc_op *op, const kvc_observation *observation)
+static inline int is_as_it_must_be(kvc_judge *judge, const kvc_op *op, int refused, const kvc_observation *observation)
 {
     const kvc_model *model = judge->model;
-    int appended = op->kind == KVC_APPEND;
+    int appended = op->kind == KVC_APPEND && !refused;
     int originals = op->kind == KVC_COPY || judge->has_original;
     int place;
 
@@ -314,13 +313,16 @@ static inline int is_as_it_must_be(kvc_judge *judge, const kvc_op *op, const kvc
         (place != judge->regular[appended] && !missing_are_right(judge, appended, place)) ||
         (originals && !originals_are_right(judge, op)))
         return 0;
-    return !model->plan->has_static || addresses_are_right(judge, op);
+    return !model->plan->has_static || refused || addresses_are_right(judge, op);
 }
 
 int kvc_judge_glance(kvc_judge *judge, const kvc_op *op, const kvc_expectation *expectation, const kvc_observation *observation,
                      kvc_failure *failure)
 {
-    if (!is_as_it_must_be(judge, op, observation))
+    int refused = expectation->verdict == KVC_MUST_REFUSE;
+
+    if ((refused && (op->kind == KVC_COPY || !kvc_judge_may_refuse(judge, op, expectation, observation))) ||
+        !is_as_it_must_be(judge, op, refused, observation))
         return kvc_judge_at_length(judge, op, expectation, observation, failure);
     judge->step++;
     judge->other_known = 1;

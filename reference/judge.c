@@ -543,14 +543,19 @@ static int error_is_documented(const kvc_contract_rule *rule, const char *kind)
 }
 
 /* Whether HONEST may judge this crop: it was claimed, and nothing was lost through the caller's doing. */
-static int was_claimed(const kvc_judge *judge, const kvc_op *op, const kvc_observation *observation)
+static int was_claimed(const kvc_judge *judge, const kvc_op *op, const kvc_expectation *expectation, const kvc_observation *observation)
 {
     const kvc_model *model = judge->model;
 
-    return kvc_op_is_rollback(op->kind) && observation->claim == 1 && kvc_op_as_crop(op) < 0 && judge->expectation.removed > 0 &&
-           judge->expectation.situation.ask != KVC_ASK_OVER &&
+    return kvc_op_is_rollback(op->kind) && observation->claim == 1 && kvc_op_as_crop(op) < 0 && expectation->removed > 0 &&
+           expectation->situation.ask != KVC_ASK_OVER &&
            model->plan->rules.rule[KVC_CONTRACT_CLAIM]->value == KVC_CLAIM_CROPPABLE &&
            (!kvc_plan_has_op(model->plan, KVC_RECORD) || model->recording_since_first);
+}
+
+int kvc_judge_may_refuse(const kvc_judge *judge, const kvc_op *op, const kvc_expectation *expectation, const kvc_observation *observation)
+{
+    return error_is_documented(expectation->rule, observation->error_kind) && !was_claimed(judge, op, expectation, observation);
 }
 
 /* Laws that speak of the kind of op, once its state was found wrong. */
@@ -625,13 +630,13 @@ static int judge_refused(kvc_judge *judge, const kvc_op *op, const kvc_observati
         kvc_failure_note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_REFUSED);
         failure->complaint = complaint_of(observation);
         add_op_laws(judge, op, failure);
-        if (was_claimed(judge, op, observation))
+        if (was_claimed(judge, op, &judge->expectation, observation))
             kvc_failure_add(failure, KVC_HONEST);
     } else if (!error_is_documented(expectation->rule, observation->error_kind)) {
         kvc_failure_note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_WRONG_ERROR);
     }
     /* Refused as documented, and claimed all the same. */
-    if (!found && was_claimed(judge, op, observation)) {
+    if (!found && was_claimed(judge, op, &judge->expectation, observation)) {
         kvc_failure_note(failure, &found, KVC_HONEST, KVC_PLACE_OUTCOME, -1, 0, KVC_REFUSED);
         failure->complaint = complaint_of(observation);
     }
@@ -665,7 +670,7 @@ static int judge_not_refused(kvc_judge *judge, const kvc_op *op, const kvc_obser
     int found = 0;
 
     kvc_failure_note(failure, &found, KVC_REFUSE, KVC_PLACE_OUTCOME, -1, 0, KVC_NOT_REFUSED);
-    if (was_claimed(judge, op, observation))
+    if (was_claimed(judge, op, &judge->expectation, observation))
         kvc_failure_add(failure, KVC_HONEST);
     return 1;
 }
@@ -688,7 +693,7 @@ static int judge_done(kvc_judge *judge, const kvc_op *op, const kvc_observation 
         add_op_laws(judge, op, failure);
         if (judge->model->plan->own_rows && an_idle_row_is_wrong(judge, op))
             kvc_failure_add(failure, KVC_ISOLATION);
-        if (was_claimed(judge, op, observation))
+        if (was_claimed(judge, op, &judge->expectation, observation))
             kvc_failure_add(failure, KVC_HONEST);
     }
     if (op->kind == KVC_APPEND || op->kind == KVC_APPEND_ROWS)
@@ -825,8 +830,9 @@ int kvc_judge_step(kvc_judge *judge, const kvc_op *op, const kvc_observation *ob
     refused = observation->outcome != 0 || judge->expectation.verdict == KVC_MUST_REFUSE;
     if (!kvc_model_commit(&judge->own, op, &judge->expectation, refused))
         return -1;
-    return refused ? judge_behind(judge, op, refused, observation, failure)
-                   : kvc_judge_glance(judge, op, &judge->expectation, observation, failure);
+    if (refused != (judge->expectation.verdict == KVC_MUST_REFUSE) || refused != (observation->outcome != 0))
+        return judge_behind(judge, op, refused, observation, failure);
+    return kvc_judge_glance(judge, op, &judge->expectation, observation, failure);
 }
 
 void kvc_judge_leave(kvc_judge *judge)
@@ -864,8 +870,7 @@ int kvc_judge_followed(kvc_judge *judge, const kvc_op *ops, int step, const kvc_
 
     if (judge->model == &judge->own || (observation->outcome != 0) != refused)
         return judge_apart(judge, ops, step, observation, failure);
-    return refused ? kvc_judge_at_length(judge, &ops[step], expectation, observation, failure)
-                   : kvc_judge_glance(judge, &ops[step], expectation, observation, failure);
+    return kvc_judge_glance(judge, &ops[step], expectation, observation, failure);
 }
 
 int kvc_judge_assume(kvc_judge *judge, const kvc_op *op)

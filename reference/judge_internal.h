@@ -149,16 +149,18 @@ static inline int kvc_judge_count_followed(const kvc_judge *judge, const kvc_obs
 
 /* Another plan is looked at from now on. */
 void kvc_judge_prepare_glance(kvc_judge *judge, const kvc_plan *plan);
+/* Whether it is documented that the op is refused with this error, and nothing was claimed to the contrary. */
+int kvc_judge_may_refuse(const kvc_judge *judge, const kvc_op *op, const kvc_expectation *expectation, const kvc_observation *observation);
 /*
- * An op was done, and the model stands behind it. Returns as kvc_judge_step. A glance at what is shown most often says that nothing is
- * wrong; what else there may be to do is left to the two below, which return the same.
+ * An op was done or refused, as it must be, and the model stands behind it. Returns as kvc_judge_step. A glance at what is shown most
+ * often says that nothing is wrong; what else there may be to do is left to the two below, which return the same.
  */
 int kvc_judge_glance(kvc_judge *judge, const kvc_op *op, const kvc_expectation *expectation, const kvc_observation *observation,
                      kvc_failure *failure);
 /* All was right but for inputs and earlier returns, which were sorted and not looked at. */
 int kvc_judge_watched(kvc_judge *judge, const kvc_op *op, const kvc_expectation *expectation, const kvc_observation *observation,
                       kvc_failure *failure);
-/* Not all was right, or the op must be refused: everything is looked at. The outcome is as expected. */
+/* Not all was right: everything is looked at. The outcome is as expected. */
 int kvc_judge_at_length(kvc_judge *judge, const kvc_op *op, const kvc_expectation *expectation, const kvc_observation *observation,
                         kvc_failure *failure);
 /* Digests: of bytes, and of the elements of a tensor, the same however they lie. */

@@ -69,13 +69,17 @@ static double half_to_double(uint16_t half) {
 
 /* Elements of a size that the compiler knows; `row` and `head` are their values less 1 in the first eight channels. */
 static inline void move_lane(const unsigned char bytes[8][8], size_t size, int row, int head, int channels, unsigned char *cell) {
-    for (int channel = 6; channel < channels; channel += 8) {
+    int fresh = channels < KVC_PERIOD_CHANNELS ? channels : KVC_PERIOD_CHANNELS;
+    for (int channel = 6; channel < fresh; channel += 8) {
         memcpy(cell + (size_t)channel * size, bytes[1 + row], size);
-        if (channel + 1 < channels) {
+        if (channel + 1 < fresh) {
             memcpy(cell + (size_t)(channel + 1) * size, bytes[1 + head], size);
         }
         row = row >= 2 ? row - 2 : row + 5; /* 5 * 8 % 7 is 5 */
         head = head >= 2 ? head - 2 : head + 5;
+    }
+    if (fresh < channels) {
+        kvc_value_repeat(size, channels, cell);
     }
 }
 

@@ -13,7 +13,7 @@
 #include "reference/op.h"
 #include "reference/params.h"
 
-enum { KVC_LAYER_PARTS_MAX = 4, KVC_LANES_SHOWN = 2, KVC_FOLDS_KEPT = 64 };
+enum { KVC_LAYER_PARTS_MAX = 4, KVC_LANES_SHOWN = 2, KVC_FOLDS_KEPT = 256 };
 
 typedef struct kvc_inputs_of_rows {
     unsigned char *cells; /* [token][row][head][channel] */

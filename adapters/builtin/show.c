@@ -140,6 +140,14 @@ void kvc_builtin_part_describe(const kvc_builtin_layer *layer, kvc_builtin_part 
     part->returned_as.name = kvc_returned_name(layer->number, (kvc_part_name)part->info->name);
 }
 
+/* A state lies row by row, as the strides of what is expected say: so it is compared as it lies. */
+static void set_strides_of_state(kvc_tensor *tensor, int64_t size) {
+    for (int axis = tensor->dims - 1; axis >= 0; axis--) {
+        tensor->stride[axis] = size;
+        size *= tensor->shape[axis];
+    }
+}
+
 void kvc_builtin_part_set_sizes(const kvc_builtin_part *part, int64_t cells, kvc_tensor *tensor) {
     int64_t rows = part->store.rows;
     int64_t size = (int64_t)kvc_dtype_size((kvc_dtype)tensor->dtype);
@@ -147,6 +155,10 @@ void kvc_builtin_part_set_sizes(const kvc_builtin_part *part, int64_t cells, kvc
         return;
     }
     tensor->shape[0] = rows;
+    if (part->info->rule == KVC_PART_FOLDED) {
+        set_strides_of_state(tensor, size);
+        return;
+    }
     if (part->tokens_axis < 0) {
         return;
     }

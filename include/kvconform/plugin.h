@@ -472,6 +472,24 @@ static inline void kvc_value_put_eight(const unsigned char bytes[8][8], size_t s
         kvc_value_put(bytes[values & 7], size, out);
 }
 
+/* In digits all begins again behind so many channels: these are copied to the others, of `channels` in all. */
+enum { KVC_PERIOD_CHANNELS = 56 };
+static inline void kvc_value_repeat(size_t size, int channels, unsigned char *out)
+{
+    const size_t period = KVC_PERIOD_CHANNELS * size;
+    const size_t whole = (size_t)channels * size;
+
+    for (size_t at = period, next; at < whole; at += next) {
+        next = whole - at < period ? whole - at : period;
+#if defined(__GNUC__) || defined(__clang__)
+        __builtin_memcpy(out + at, out, next);
+#else
+        for (size_t byte = 0; byte < next; byte++)
+            out[at + byte] = out[byte];
+#endif
+    }
+}
+
 /*
  * Writes the `channels` elements of a floating tensor of type `dtype` for one token, row and head, without gaps: the same as
  * kvc_value or kvc_value_level for each, at a fraction of the cost.
@@ -488,6 +506,7 @@ static inline void kvc_value_row(kvc_encoding encoding, kvc_dtype dtype, int sal
     unsigned char *at = (unsigned char *)out;
     uint64_t digits = (uint64_t)(row % 7) << 48 | (uint64_t)(head % 7) << 56;
     int start = 3 * salt % 7;
+    int fresh = channels < KVC_PERIOD_CHANNELS ? channels : KVC_PERIOD_CHANNELS;
 
     if (encoding == KVC_TWO_LEVELS) {
         kvc_value_row_levels(dtype, kvc_value_level_bits(salt, token, row, head), channels, at);
@@ -496,17 +515,19 @@ static inline void kvc_value_row(kvc_encoding encoding, kvc_dtype dtype, int sal
     for (int place = 0; token > 0 && place <= 5; place++, token /= 7)
         digits |= (uint64_t)(token % 7) << (8 * place);
     /* Eight channels at a time, each in a byte of its own: no sum is above 12, and 121 more lifts those from 7 on over the byte's top bit. */
-    for (int channel = 0; channel < channels; channel += 8) {
+    for (int channel = 0; channel < fresh; channel += 8) {
         uint64_t values = digits + shifts[start];
         values = values - 7 * (((values + 121 * ones) >> 7) & ones) + ones;
         if (size == 4)
-            kvc_value_put_eight(table, 4, values, channels - channel, at + (size_t)channel * size);
+            kvc_value_put_eight(table, 4, values, fresh - channel, at + (size_t)channel * size);
         else if (size == 2)
-            kvc_value_put_eight(table, 2, values, channels - channel, at + (size_t)channel * size);
+            kvc_value_put_eight(table, 2, values, fresh - channel, at + (size_t)channel * size);
         else
-            kvc_value_put_eight(table, 8, values, channels - channel, at + (size_t)channel * size);
+            kvc_value_put_eight(table, 8, values, fresh - channel, at + (size_t)channel * size);
         start = start >= 2 ? start - 2 : start + 5; /* 5 * 8 % 7 is 5 */
     }
+    if (fresh < channels)
+        kvc_value_repeat(size, channels, at);
 }
 
 /*

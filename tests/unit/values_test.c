@@ -288,16 +288,16 @@ Test(op, format) {
     cr_expect_str_eq(text, "sel");
 }
 
-/* Whole rows, and rows moved to another row and head, are what the formula says element by element. */
+/* Whole rows, of more channels than two periods too, and rows moved to another row and head, are what the formula says element by element. */
 Test(values, whole_rows) {
     static const int32_t numbers[] = {0, 6, 7, 48, 49, 12345, KVC_TOKENS_MAX - 1};
     for (int dtype = 0; dtype < KVC_DTYPES; dtype++) {
         size_t size = kvc_dtype_size((kvc_dtype)dtype);
         for (int salt = 0; salt < 7; salt++) {
-            for (int channels = 1; channels <= 66; channels += 5) {
+            for (int channels = 1; channels <= 131; channels += 5) {
                 for (size_t at = 0; at < sizeof numbers / sizeof numbers[0]; at++) {
-                    unsigned char row[66 * 8 + 1];
-                    unsigned char moved[66 * 8 + 1];
+                    unsigned char row[131 * 8 + 1];
+                    unsigned char moved[131 * 8 + 1];
                     row[(size_t)channels * size] = 0xaa;
                     kvc_value_row(KVC_DIGITS, (kvc_dtype)dtype, salt, numbers[at], 5, 1, channels, row);
                     cr_assert_eq(row[(size_t)channels * size], 0xaa);
