@@ -21,6 +21,7 @@ typedef struct loop {
     kvc_driver *driver;
     int32_t *numbers;
     kvc_observation *seen;
+    kvc_cache *cache; /* of the bare loop, or NULL */
     int64_t bare_ns;
     int64_t driver_ns;
     uint64_t ops;
@@ -34,17 +35,27 @@ static int64_t now_ns(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Performs all sequences of a block. Returns 0 when the cache cannot be made. */
-static int perform(const kvc_plugin *plugin, const kvc_block *block, const int32_t *numbers, kvc_observation *seen)
+/* A cache for a block, of what the last one was made of where the plugin can. */
+static kvc_cache *open_cache(const kvc_plugin *plugin, kvc_cache *before, const kvc_plan *plan)
 {
-    const kvc_plan *plan = block->plan;
-    kvc_cache *cache = NULL;
+    if (before != NULL && plugin->reopen != NULL)
+        return plugin->reopen(before, plan->variant, &plan->params, plan->parts, plan->layer_words);
+    if (before != NULL)
+        plugin->close(before);
+    return plugin->open(plan->variant, &plan->params, plan->parts, plan->layer_words);
+}
+
+/* Performs all sequences of a block; *kept is the cache of the one before, or NULL. Returns 0 when the cache cannot be made. */
+static int perform(const kvc_plugin *plugin, kvc_cache **kept, const kvc_block *block, const int32_t *numbers, kvc_observation *seen)
+{
+    kvc_cache *cache = *kept;
 
     for (int at = 0; at < block->count; at++) {
         const kvc_sequence *sequence = &block->sequence[at];
         int32_t next = 0;
-        if (cache == NULL)
-            cache = plugin->open(plan->variant, &plan->params, plan->parts, plan->layer_words);
+        if (cache == NULL || at == 0)
+            cache = open_cache(plugin, cache, block->plan);
+        *kept = cache;
         if (cache == NULL)
             return 0;
         for (int op = 0; op < sequence->count; op++) {
@@ -60,8 +71,7 @@ static int perform(const kvc_plugin *plugin, const kvc_block *block, const int32
             cache = NULL;
         }
     }
-    if (cache != NULL)
-        plugin->close(cache);
+    *kept = cache;
     return 1;
 }
 
@@ -88,7 +98,7 @@ static int time_block(loop *self, const kvc_block *block, int turn, kvc_error *e
     for (int half = 0; half < 2; half++) {
         int64_t begin = now_ns();
         if (half == turn) {
-            if (!perform(&self->plugin, block, self->numbers, self->seen)) {
+            if (!perform(&self->plugin, &self->cache, block, self->numbers, self->seen)) {
                 kvc_error_set(error, "%s: the cache could not be made", block->plan->variant);
                 return 0;
             }
@@ -132,6 +142,8 @@ static int run(const char *name, const char *variant, const uint64_t span[3], kv
     if (good)
         (void)printf("{\"ops\": %" PRIu64 ", \"seconds\": %.6f, \"driver_seconds\": %.6f}\n", self.ops,
                      (double)self.bare_ns / 1e9, (double)self.driver_ns / 1e9);
+    if (self.cache != NULL)
+        self.plugin.close(self.cache);
     kvc_driver_close(self.driver);
     kvc_blocks_close(&blocks);
     cJSON_Delete(hello);

@@ -13,7 +13,8 @@ on the machine touch less, stand beside them.
 
 On built-in caches and on the example plugin, a bare C loop on the same table of functions (bare_plugin.c), and how much
 more the same calls cost when kvconform makes them and checks what is shown (the plugin interface), without and with
-judging it.
+judging it. On built-in caches RapidCheck too, which draws and runs ops of the same kinds and is lent kvconform's judge
+(rapidcheck.cpp; left out where configure did not find it).
 
 Everything is measured in turn, round after round, so that what else the machine does meets all alike; ratios are those
 of the medians. The rate of kvconform is that between two budgets, which leaves out how long it takes to start. Needs
@@ -41,6 +42,10 @@ FIRST = 10_000
 """Sequences of the smaller budget: past the exhaustive stage, so that all loops run the same random ones."""
 BUILTIN = ("full", "window", "fixed", "fixed_window", "indexed", "ring", "blocks", "convolution", "recurrent", "cross")
 MEMORY_LIMIT_MB = 64
+BUILTIN_RATE = 3_000_000
+BUILTIN_OF_BARE = 0.2
+BUILTIN_OF_RAPIDCHECK = 10
+RAPIDCHECK_CASES = 50_000
 INTERFACE_LIMIT_US = 0.3
 MEMORY_BUDGETS = (20_000, 2_000_000)
 
@@ -84,6 +89,7 @@ class Bench:
         self.python = arguments.python
         self.mlx = arguments.mlx
         self.rounds = arguments.rounds
+        self.has_rapidcheck = (self.programs / "rapidcheck").exists()
         self.source = Path(__file__).resolve().parent
         self.environment = dict(os.environ, KVCONFORM_DATA=str(self.source.parent))
         self.folder = folder
@@ -198,20 +204,30 @@ class Bench:
         }
 
     def builtin(self, variant: str, sequences: int) -> dict[str, Any]:
-        """A built-in cache beside a bare loop, in processor time: checked ops for each second of one core."""
-        checked, bare = Series(f"builtin:{variant}"), Series("bare C loop")
+        """A built-in cache beside a bare loop and RapidCheck: checked ops for each second of processor time."""
+        checked, bare, rapid = Series(f"builtin:{variant}"), Series("bare C loop"), Series("RapidCheck")
         span = [str(FIRST), str(FIRST + sequences)]
         for _ in range(self.rounds):
             ops, _, processor = self.kvconform_rate(f"builtin:{variant}", sequences)
             checked.add(ops, processor)
             found = json.loads(self.call([str(self.programs / "bare_plugin"), "builtin", variant, "1", *span]))
             bare.add(found["ops"], found["seconds"])
-        print(checked.line() + f"   {bare.median / checked.median:.2f} of the bare C loop")
-        return {
+            if self.has_rapidcheck:
+                cases = str(min(sequences, RAPIDCHECK_CASES))
+                found = json.loads(self.call([str(self.programs / "rapidcheck"), variant, "1", cases]))
+                rapid.add(found["ops"], found["seconds"])
+        line = checked.line() + f"   {bare.median / checked.median:.2f} of the bare C loop"
+        result = {
             "kvconform": checked.as_json(),
             "bare_loop": bare.as_json(),
             "kvconform_of_bare_loop": bare.median / checked.median,
         }
+        if rapid.seconds:
+            line += f"   {rapid.median / checked.median:.1f} times RapidCheck"
+            result["rapidcheck"] = rapid.as_json()
+            result["kvconform_of_rapidcheck"] = rapid.median / checked.median
+        print(line)
+        return result
 
     def plugin(self, target: str, path: str, variant: str, sequences: int) -> dict[str, Any]:
         """What the plugin interface costs for one op over a bare loop, in processor microseconds."""
@@ -289,7 +305,12 @@ def measure(bench: Bench, arguments: argparse.Namespace) -> dict[str, Any]:
         }
     else:
         print("no --python: transformers is not measured")
-    print("built-in caches, checked ops for each second of one core (target: at least 3,000,000)")
+    print(
+        f"built-in caches, checked ops for each second of one core (targets: at least {BUILTIN_RATE:,},"
+        f" {BUILTIN_OF_BARE} of the bare C loop, {BUILTIN_OF_RAPIDCHECK} times RapidCheck)"
+    )
+    if not bench.has_rapidcheck:
+        print("  RapidCheck is not installed (Debian package: librapidcheck-dev), or was not when configure ran")
     result["builtin"] = {variant: bench.builtin(variant, arguments.builtin_sequences) for variant in BUILTIN}
     print(f"plugin interface, for one op (target: at most {INTERFACE_LIMIT_US} us over the bare loop)")
     example = str((bench.programs / "my_cache.so").resolve())

@@ -294,10 +294,11 @@ static inline int walk(kvc_judge *judge, int appended, int originals, const kvc_
  * Whether all that is shown is as it must be but for inputs and earlier returns, which are sorted then and not looked at. 0: it cannot
  * tell.
  */
-static inline int is_as_it_must_be(kvc_judge *judge, const kvc_op *op, int refused, const kvc_observation *observation)
+static inline int is_as_it_must_be(kvc_judge *judge, const kvc_op *op, const kvc_expectation *expectation,
+                                   const kvc_observation *observation)
 {
     const kvc_model *model = judge->model;
-    int appended = op->kind == KVC_APPEND && !refused;
+    int appended = op->kind == KVC_APPEND && expectation->verdict != KVC_MUST_REFUSE;
     int originals = op->kind == KVC_COPY || judge->has_original;
     int place;
 
@@ -313,16 +314,15 @@ static inline int is_as_it_must_be(kvc_judge *judge, const kvc_op *op, int refus
         (place != judge->regular[appended] && !missing_are_right(judge, appended, place)) ||
         (originals && !originals_are_right(judge, op)))
         return 0;
-    return !model->plan->has_static || refused || addresses_are_right(judge, op);
+    return !model->plan->has_static || expectation->verdict == KVC_MUST_REFUSE || addresses_are_right(judge, op);
 }
 
 int kvc_judge_glance(kvc_judge *judge, const kvc_op *op, const kvc_expectation *expectation, const kvc_observation *observation,
                      kvc_failure *failure)
 {
-    int refused = expectation->verdict == KVC_MUST_REFUSE;
-
-    if ((refused && (op->kind == KVC_COPY || !kvc_judge_may_refuse(judge, op, expectation, observation))) ||
-        !is_as_it_must_be(judge, op, refused, observation))
+    if ((expectation->verdict == KVC_MUST_REFUSE &&
+         (op->kind == KVC_COPY || !kvc_judge_may_refuse(judge, op, expectation, observation))) ||
+        !is_as_it_must_be(judge, op, expectation, observation))
         return kvc_judge_at_length(judge, op, expectation, observation, failure);
     judge->step++;
     judge->other_known = 1;
