@@ -4,8 +4,9 @@
 
 It needs pytest, and the program kvconform: of the same package, in PATH, or where KVCONFORM names it. The class must
 be used as a layer of transformers is: `--kvconform-like transformers:DynamicLayer` says as which, else it is the
-nearest one that it derives from. kvconform starts this file again as the interpreter of its adapter; there the class
-takes the place of that layer, and is judged by its spec and contract. See docs/ci.md of kvconform.
+nearest one that it derives from. `--kvconform-baseline FILE` holds the findings that are known. kvconform starts this
+file again as the interpreter of its adapter; there the class takes the place of that layer, and is judged by its spec
+and contract. See docs/ci.md of kvconform.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import importlib
 import inspect
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -51,6 +53,12 @@ class Judgement:
     ops: set[str] = field(default_factory=set)
     silent: dict[str, str] = field(default_factory=dict)
     findings: list[dict[str, Any]] = field(default_factory=list)
+    known: dict[str, list[str]] = field(default_factory=dict)
+    """By law, what the baseline holds and is there."""
+    known_ids: set[str] = field(default_factory=set)
+    """Findings of this run among that."""
+    gone: dict[str, list[str]] = field(default_factory=dict)
+    """By law, what the baseline holds and should not any more."""
 
 
 class LawBrokenError(Exception):
@@ -73,6 +81,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--kvconform-budget", default="2000", metavar="N", help="sequences (2000)")
     group.addoption(
         "--kvconform-jobs", default="1", metavar="N", help="worker processes; each imports the class anew (1)"
+    )
+    group.addoption("--kvconform-baseline", metavar="FILE", help="known findings: their laws are expected to fail")
+    group.addoption(
+        "--kvconform-accept", metavar="REASON", help="take what is found into the baseline, and what is fixed out of it"
     )
     group.addoption("--kvconform-seed", default="1", metavar="N", help="the same seed gives the same sequences (1)")
 
@@ -143,7 +155,12 @@ def interface(owner: type, like: str | None) -> tuple[str, str]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Adds the tests. Before others look at the items, so that -k and -m count for them too."""
-    for text in config.getoption("--kvconform"):
+    classes, baseline = config.getoption("--kvconform"), config.getoption("--kvconform-baseline")
+    if baseline is not None and len(classes) != 1:
+        raise pytest.UsageError(f"--kvconform-baseline {baseline}: expected one class, a baseline is of one")
+    if baseline is None and config.getoption("--kvconform-accept") is not None:
+        raise pytest.UsageError("--kvconform-accept: --kvconform-baseline says into which file")
+    for text in classes:
         laws = [line.split(maxsplit=1) for line in ask("list", "laws")]
         cache = CacheUnderTest.of(session, text, config.getoption("--kvconform-like"))
         items.extend(LawItem.from_parent(cache, name=law, text=sentence) for law, sentence in laws)
@@ -187,32 +204,50 @@ class CacheUnderTest(pytest.Collector):
         python.chmod(0o755)
         settings = {"class": self.spelled, "like": self.like, "path": sys.path, "notes": str(notes)}
         option = self.config.getoption
-        command = [
-            program(),
-            "run",
-            f"{SUBJECT}:{self.like}",
-            "--python",
-            str(python),
-            "--json",
-            str(result),
-            "--quiet",
-        ]
-        command += ["--budget", option("--kvconform-budget"), "--seed", option("--kvconform-seed")]
-        command += ["--jobs", option("--kvconform-jobs")]
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=False,
-            env=os.environ | {SETTINGS: json.dumps(settings)},
-        )
+        baseline, reason = option("--kvconform-baseline"), option("--kvconform-accept")
+        words = [f"{SUBJECT}:{self.like}", "--python", str(python)]
+        words += ["--budget", option("--kvconform-budget"), "--seed", option("--kvconform-seed")]
+        words += ["--jobs", option("--kvconform-jobs")]
+        words += [] if baseline is None else ["--baseline", baseline]
+        environment = os.environ | {SETTINGS: json.dumps(settings)}
+        if reason is not None:
+            accepted = execute(
+                ["baseline", "update", *words, "--add", "--remove-fixed", "--reason", reason], environment
+            )
+            if accepted.returncode != 0:
+                return Judgement(problem=accepted.stderr.strip())
+        verb = ["run", "--quiet"] if baseline is None else ["gate"]
+        done = execute([*verb, *words, "--json", str(result)], environment)
         if done.returncode not in (0, 1) or not result.exists():
             return Judgement(problem=not_run(result, done.stderr) or f"kvconform ended with status {done.returncode}")
         judgement = Judgement(silent=json.loads(notes.read_text(encoding="utf-8")))
         for run in json.loads(result.read_text(encoding="utf-8"))["runs"]:
             judgement.ops |= {entry["op"] for entry in run["coverage"] if entry["count"] > 0}
             judgement.findings += run["findings"]
+        if baseline is not None:
+            compare(judgement, Path(baseline), f"{SUBJECT}:{self.like}", done.stdout)
         return judgement
+
+
+def execute(words: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Runs a command of kvconform to its end."""
+    return subprocess.run([program(), *words], capture_output=True, text=True, check=False, env=environment)
+
+
+def told(gate: str, states: str) -> set[str]:
+    """The ids of what the gate tells in one of these states."""
+    found = re.findall(rf"^(?:{states}): .*\n(?:  .*\n)*?  id:   (\S+)$", gate, re.MULTILINE)
+    return set(found)
+
+
+def compare(judgement: Judgement, baseline: Path, target: str, gate: str) -> None:
+    """Sets what was found against the baseline, as the gate says."""
+    new, gone = told(gate, "new|flaky"), told(gate, "fixed|matches nothing|expired")
+    for entry in json.loads(baseline.read_text(encoding="utf-8"))["entries"]:
+        if entry["target"] == target:
+            of_law = (judgement.gone if entry["id"] in gone else judgement.known).setdefault(entry["law"], [])
+            of_law.append(f"{entry['title']} ({entry['id']}: {entry.get('reason') or entry.get('address')})")
+    judgement.known_ids = {finding["id"] for finding in judgement.findings} - new
 
 
 def not_run(result: Path, complaint: str) -> str:
@@ -255,15 +290,27 @@ class LawItem(pytest.Item):
         found = [finding for finding in judgement.findings if self.name in (finding["law"], *finding["also"])]
         steady = [finding for finding in found if not finding["flaky"]]
         needed = NEEDED_OPS.get(self.name, frozenset({"append"}))
-        if steady:
-            steady.sort(key=lambda finding: finding["law"] != self.name)
-            raise LawBrokenError(f"{self.text}\n\n" + "\n\n".join(map(spelled, steady)))
+        new = [finding for finding in steady if finding["id"] not in judgement.known_ids]
+        if not new:
+            self.look_at_known(judgement, steady)
+        if new:
+            new.sort(key=lambda finding: finding["law"] != self.name)
+            raise LawBrokenError(f"{self.text}\n\n" + "\n\n".join(map(spelled, new)))
         if found:
             pytest.skip("flaky: " + "; ".join(finding["title"] for finding in found))
         if self.name in judgement.silent:
             pytest.skip(judgement.silent[self.name])
         if not needed & judgement.ops:
             pytest.skip(f"not judged: no {', '.join(sorted(needed))} was run")
+
+    def look_at_known(self, judgement: Judgement, met: list[dict[str, Any]]) -> None:
+        """Of a law that nothing new breaks: fails when a known fault is gone, and xfails when one is there."""
+        known = judgement.known.get(self.name) or [finding["title"] for finding in met]
+        if self.name in judgement.gone:
+            gone = "\n".join(judgement.gone[self.name])
+            raise LawBrokenError(f"fixed or expired: take it out of the baseline with --kvconform-accept\n\n{gone}")
+        if known:
+            pytest.xfail("known: " + "; ".join(known))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """What is broken, without a trace through this plugin."""

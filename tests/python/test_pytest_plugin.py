@@ -128,12 +128,52 @@ def test_not_run_is_no_pass(interpreter: str, folder: Path) -> None:
     assert "could not be run" in outcomes["KEYS"]
 
 
+def test_baseline(interpreter: str, folder: Path) -> None:
+    """What is accepted is expected to fail; what is not, and what is accepted and gone, fails."""
+    like = ["--kvconform-like", "transformers:DynamicLayer", "--kvconform-baseline", "known.json"]
+    of_laws = [*like, "-k", "KEYS or HONEST or LENGTH"]
+    accept = ["--kvconform-accept", "told upstream"]
+    status, output, outcomes = run(interpreter, folder, "--kvconform", "caches:Oldest", *of_laws, *accept)
+    assert status == 0, output
+    assert outcomes["HONEST"].startswith("skipped"), output
+    assert "known: " in outcomes["HONEST"]
+    assert "told upstream" in outcomes["HONEST"]
+    assert "3 xfailed" in output or "2 xfailed" in output, output
+    # Another run takes nothing in, and knows it still.
+    before = (folder / "known.json").read_text(encoding="utf-8")
+    status, output, outcomes = run(interpreter, folder, "--kvconform", "caches:Oldest", *of_laws)
+    assert status == 0, output
+    assert (folder / "known.json").read_text(encoding="utf-8") == before
+    # It is mended.
+    status, output, outcomes = run(interpreter, folder, "--kvconform", "caches:Faithful", *of_laws)
+    assert status == 1, output
+    assert "fixed or expired" in outcomes["HONEST"]
+    assert outcomes["LENGTH"] == "passed", output
+    status, output, outcomes = run(interpreter, folder, "--kvconform", "caches:Faithful", *of_laws, *accept)
+    assert status == 0, output
+    assert outcomes["HONEST"] == "passed"
+    # It is there again.
+    status, output, outcomes = run(interpreter, folder, "--kvconform", "caches:Oldest", *of_laws)
+    assert status == 1, output
+    assert "append 2, crop -1" in outcomes["HONEST"]
+
+
+def test_no_baseline_is_no_pass(interpreter: str, folder: Path) -> None:
+    """A baseline that is not there is made by accepting only."""
+    words = ["--kvconform", "caches:Faithful", "--kvconform-baseline", "nowhere.json", "-k", "KEYS"]
+    status, output, outcomes = run(interpreter, folder, *words)
+    assert status == 1, output
+    assert "there is no such file" in outcomes["KEYS"]
+
+
 def test_wrong_command_lines(interpreter: str, folder: Path) -> None:
     """Said in one line."""
     for words, said in (
         (["--kvconform", "unrelated:Nobody"], "expected MODULE:CLASS"),
         (["--kvconform", "nowhere:Nobody"], "expected MODULE:CLASS"),
         (["--kvconform", "unrelated:Plain.crop"], "this is no class"),
+        (["--kvconform-baseline", "known.json"], "expected one class"),
+        (["--kvconform", "unrelated:Plain", "--kvconform-accept", "x"], "into which file"),
     ):
         status, output, _ = run(interpreter, folder, *words)
         assert status == 4, output
