@@ -8,7 +8,7 @@ mark=adapters-$$ # known in the list of processes
 subject_faults='hangs hangs_busy crashes exits swells length_off refuses_loudly'
 judge() {
   status=0
-  timeout 100 kvconform run "exec:python3 $adapters/broken.py $1 $mark" --variant full --budget 20 --jobs 2 --timeout 1 --memory 150 \
+  timeout 250 kvconform run "exec:python3 $adapters/broken.py $1 $mark" --variant full --budget 20 --jobs 2 --timeout 1 --memory 150 \
     --json "$1.json" >"$1.output" 2>&1 || status=$?
   laws=$(sed -n 's/^  law: *\([A-Z]*\) .*/\1/p' "$1.output" | sort -u | tr '\n' ' ')
   echo "$1: $status: $laws" "$(grep -m 1 -o '^  case: .*crop 0' "$1.output" | sed 's/.*, //; s/  case: //')"

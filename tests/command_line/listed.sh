@@ -10,4 +10,7 @@ missing=$(sort "$TMPDIR/tracked" | comm -23 - "$TMPDIR/named" |
 for test in $(sed -n 's/^\(tests\/unit\/[a-z_0-9]*_test\)\.c$/\1/p' "$TMPDIR/tracked"); do
   grep -qxF "$test" "$TMPDIR/named" || missing="$missing $test.c"
 done
+# A shell test is one of those that are run.
+sed -n '/^shell_tests =/,/[^\\]$/p' Makefile.am | tr -d '\\ \t' | sort >"$TMPDIR/run"
+missing="$missing$(grep -E '^tests/(command_line|packages)/[a-z_]*\.sh$' "$TMPDIR/tracked" | sort | comm -23 - "$TMPDIR/run")"
 [ -z "$missing" ] || fail "not in Makefile.am:" $missing

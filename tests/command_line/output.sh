@@ -21,8 +21,8 @@ told run builtin:full+zero_empties --budget 100 --json -
 told smoke builtin
 told replay zero.json
 told run builtin:full+zero_empties --budget 100 --quiet
-# A reader that has gone.
-{ kvconform list faults || echo "status $?" >status; } | :
+# A reader that has gone, by then.
+{ sleep 1; kvconform list faults || echo "status $?" >status; } | :
 # All three closed.
 status=0
 kvconform run builtin:full --budget 100 <&- >&- 2>&- || status=$?

@@ -40,4 +40,4 @@ mv moved "$prefix"
 mkdir "$prefix/share/kvconform/adapters/python/kvconform_adapter/__pycache__"
 documented 2
 ! find root ! -type d | grep . || fail 'make uninstall leaves files'
-! find root -name '*kvconform*' | grep . || fail 'make uninstall leaves folders'
+! find "$prefix" -name '*kvconform*' 2>/dev/null | grep . || fail 'make uninstall leaves folders'
