@@ -251,6 +251,12 @@ int kvc_choice_call(const kvc_choice *choice, uint64_t turn)
     return KVC_CALL_POSITION;
 }
 
+/* Of how many ways one is drawn: one that few subjects have does not change what all others are run with. */
+static uint32_t drawn_calls(const kvc_choice *choice)
+{
+    return (choice->calls >> KVC_CALL_INFERENCE & 1u) != 0 ? KVC_CALLS : KVC_CALL_INFERENCE;
+}
+
 kvc_params kvc_choice_random(const kvc_choice *choice, kvc_random *random)
 {
     kvc_params params = kvc_choice_smallest(choice);
@@ -280,7 +286,7 @@ kvc_params kvc_choice_random(const kvc_choice *choice, kvc_random *random)
     params.watch = params.watch < choice->watch_least ? choice->watch_least : params.watch > choice->watch_most ? choice->watch_most : params.watch;
     if (kvc_random_one_in(random, 3)) {
         do
-            pick = kvc_random_below(random, KVC_CALLS);
+            pick = kvc_random_below(random, drawn_calls(choice));
         while ((choice->calls & (1u << pick)) == 0);
         params.call = (int32_t)pick;
     }
@@ -334,5 +340,5 @@ void kvc_choice_write(const kvc_choice *choice, const kvc_params *params, uint8_
     known = params->call != KVC_CALL_POSITION && (choice->calls & (1u << params->call)) != 0;
     put(&to, 3, !known);
     if (known)
-        put(&to, KVC_CALLS, (uint32_t)params->call);
+        put(&to, drawn_calls(choice), (uint32_t)params->call);
 }

@@ -8,7 +8,7 @@ static const char *const layout_words[] = {"contiguous", "strided", NULL};
 static const char *const values_words[] = {"digits", "two_levels", NULL};
 static const char *const call_words[] = {"position",  "keyword",           "deprecated",
                                          "container", "container_keyword", "container_deprecated",
-                                         NULL};
+                                         "inference", NULL};
 
 static const kvc_param_info table[KVC_PARAMS] = {
     {"batch", offsetof(kvc_params, batch), 1, KVC_ROWS_MAX, 1, NULL},

@@ -10,7 +10,7 @@
 
 #include "kvconform/plugin.h"
 
-enum { KVC_DTYPES = 5, KVC_ENCODINGS = 2, KVC_CALLS = 6 };
+enum { KVC_DTYPES = 5, KVC_ENCODINGS = 2, KVC_CALLS = KVC_CALL_INFERENCE + 1 };
 
 /* One row of the table of parameters: its name in JSON and where it lies in kvc_params. */
 typedef struct kvc_param_info {

@@ -60,7 +60,8 @@ typedef enum kvc_call {
     KVC_CALL_DEPRECATED,
     KVC_CALL_CONTAINER,
     KVC_CALL_CONTAINER_KEYWORD,
-    KVC_CALL_CONTAINER_DEPRECATED
+    KVC_CALL_CONTAINER_DEPRECATED,
+    KVC_CALL_INFERENCE /* by position, in a mode of the library that is for inference */
 } kvc_call;
 
 enum {

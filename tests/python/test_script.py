@@ -269,6 +269,15 @@ CASES: dict[str, tuple[dict[str, Any], Any]] = {
         )
         for kinds, shown in ((["RuntimeError"], 0), (["TypeError"], 1), (["TypeError", "RuntimeError"], 0))
     },
+    "in inference mode": (
+        case(
+            "DynamicLayer",
+            [["append", 2], ["crop", -1], ["copy"], ["select", [0, 0]], ["append", 1]],
+            state([2], keys=[[0, 2], [0, 2]]),
+            params={"call": "inference"},
+        ),
+        lambda v: 0,
+    ),
     "atomic": (
         case("DynamicLayer", [["append", 2], ["crop", -1]], state([2], keys=[[0, 1]]), law="ATOMIC"),
         lambda v: 0,
@@ -312,6 +321,12 @@ def test_says_why(adapter: Adapter) -> None:
     why = {"source": 'a "source" \\ of\ntwo lines', "basis": "inferred"}
     script = adapter.ask({**CASES["right"][0], **why})["script"]
     assert "\nNot documented, argued from: a 'source' / of two lines\n" in script
+
+
+def test_calls_in_inference_mode(adapter: Adapter) -> None:
+    mode = "        with torch.inference_mode():\n            call()\n"
+    assert mode in adapter.ask(CASES["in inference mode"][0])["script"]
+    assert "inference_mode" not in adapter.ask(CASES["right"][0])["script"]
 
 
 def test_has_only_the_helpers_that_it_uses(adapter: Adapter) -> None:

@@ -23,7 +23,7 @@ QUANTISED_LAYERS = {
     "QuantizedCache-hqq": "HQQQuantizedLayer",
     "QuantizedCache-fp8": "Fp8QuantizedLayer",
 }
-CALLS = ["position", "keyword", "deprecated", "container", "container_keyword", "container_deprecated"]
+CALLS = ["position", "keyword", "deprecated", "container", "container_keyword", "container_deprecated", "inference"]
 SEQUENCES: list[list[list[Any]]] = [
     [["append", 3], ["crop", -1], ["crop", -5], ["append", 1], ["crop", 0], ["crop", 2]],
     [["crop", -1], ["crop", 0], ["reset"], ["append", 0], ["append", 2], ["reset"], ["append", 1]],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from ctypes import c_char
-from operator import attrgetter, methodcaller
+from operator import methodcaller
 from typing import Any, Generic, TypeVar
 
 from kvconform_adapter.request import RequestError
@@ -27,7 +27,11 @@ Shown = tuple[str, Read]
 """The index of a description, and how to read the bytes of such a tensor when it is contiguous."""
 
 address_of = methodcaller("data_ptr")
-version_of = attrgetter("_version")
+
+
+def version_of(tensor: Any) -> int:
+    """How often it was written to. What was made in inference mode does not count that: its bytes must say it."""
+    return 0 if tensor.is_inference() else int(tensor._version)
 
 
 class Descriptions:
@@ -210,7 +214,7 @@ class Watch:
         data = span.raw
         self.indices.append(index)
         self.addresses.append(tensor.data_ptr())
-        self.versions.append(tensor._version)
+        self.versions.append(version_of(tensor))
         self.spans.append(span)
         self.data.append(data)
         self.marks.append(f"[{index},-1]")
@@ -224,7 +228,7 @@ class Watch:
         """The entry of a tensor of which it is not known whether it has changed."""
         table, tensor = self.reply.table, self.tensors[at]
         index, read = table.show(self.names[at], tensor)
-        address, version = tensor.data_ptr(), tensor._version
+        address, version = tensor.data_ptr(), version_of(tensor)
         if (
             index == self.indices[at]
             and address == self.addresses[at]

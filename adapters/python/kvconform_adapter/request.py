@@ -24,7 +24,7 @@ Origins = list[list[int]]
 DTYPES = ("float32", "float16", "bfloat16", "float64")
 LAYOUTS = ("contiguous", "strided")
 VALUES = ("digits", "two_levels")
-CALLS = ("position", "keyword", "deprecated", "container", "container_keyword", "container_deprecated")
+CALLS = ("position", "keyword", "deprecated", "container", "container_keyword", "container_deprecated", "inference")
 
 
 class RequestError(Exception):

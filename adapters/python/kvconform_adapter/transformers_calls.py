@@ -6,7 +6,7 @@ A plan is made once for a request: the closures in it are all that runs for an o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
@@ -117,7 +117,9 @@ def whole_numbers(numbers: tuple[int, ...]) -> Any:
     if found is None or found[0]._version != found[1]:
         if len(known_numbers) >= NUMBERS_MAX:
             known_numbers.clear()
-        made = torch.tensor(numbers)
+        # A tensor of inference mode would not count writes.
+        with torch.inference_mode(mode=False):
+            made = torch.tensor(numbers)
         found = known_numbers[numbers] = (made, made._version)
     return found[0]
 
@@ -130,7 +132,7 @@ class PlanMaker:
         self.pool = TablePool() if pool is None else pool
         self.tables = 0
         self.container = params.call.startswith("container")
-        self.keyword = params.call not in ("position", "container")
+        self.keyword = params.call.endswith(("keyword", "deprecated"))
         self.deprecated = params.call.endswith("deprecated")
         self.cross = self.drafted = False
         self.positioned = takes_positions()
@@ -153,6 +155,9 @@ class PlanMaker:
             plan = self.make_layer(find_variant(name))
         if not plan.feeds:
             raise RequestError('field "params.parts": no part of this cache is in use')
+        if self.params.call == "inference":
+            plan.feeds = [replace(feed, call=torch.inference_mode()(feed.call)) for feed in plan.feeds]
+            plan.ops = {op: torch.inference_mode()(call) for op, call in plan.ops.items()}
         return plan
 
     # Layers, alone or in a container

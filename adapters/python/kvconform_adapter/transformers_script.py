@@ -117,7 +117,7 @@ class Writer:
         self.version = version
         self.params = request.params
         self.container = request.params.call.startswith("container")
-        self.keyword = request.params.call not in ("position", "container")
+        self.keyword = request.params.call.endswith(("keyword", "deprecated"))
         self.deprecated = request.params.call.endswith("deprecated")
         self.parts: list[Part] = []
         self.minimax = request.variant == MINIMAX_CACHE
@@ -231,6 +231,8 @@ class Writer:
             length='    print("    length", *lengths())\n' if self.attention_places() else "",
             seen=self.seen(),
         )
+        if self.request.params.call == "inference":
+            attempt = attempt.replace("        call()\n", "        with torch.inference_mode():\n            call()\n")
         return ["\n".join(lines), SEEN.format(arguments=self.seen()[5:-1], cells=cells), attempt]
 
     def make_compare(self) -> str:
