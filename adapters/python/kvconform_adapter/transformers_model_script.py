@@ -8,19 +8,19 @@ from typing import Any
 
 from kvconform_adapter.request import Op, ScriptRequest
 from kvconform_adapter.script_text import plain_text, why, words
-from kvconform_adapter.transformers_architectures import SEED, architectures, config_class, make_told
+from kvconform_adapter.transformers_architectures import SEED, WORDS, architectures, config_class, make_told
 from kvconform_adapter.transformers_models import ENCODER_WORDS, ModelPlan, word_of
 
 BOUND = 1e-5
 
-FORWARD = "    return model({arguments}, use_cache=True).logits"
+FORWARD = "    return model({arguments}, use_cache=True).logits{part}"
 SPLIT_FORWARD = """\
     # Once its cache holds words it takes one at a time.
     count = 1 if cache.get_seq_length() > 0 else len(tokens[0])
     logits = []
     for at in range(0, len(tokens[0]), count):
         words = [row[at : at + count] for row in tokens]
-        logits.append(model({arguments}, use_cache=True).logits)
+        logits.append(model({arguments}, use_cache=True).logits{part})
     return torch.cat(logits, dim=1)"""
 
 PROGRAM = '''\
@@ -212,7 +212,9 @@ def write_model_script(request: ScriptRequest, version: str) -> str:
         attention=plan.attention,
         owner=architectures(str(Path(transformers.__file__).parent))[name],
         new_cache=plan.cache.spelled,
-        forward=(SPLIT_FORWARD if plan.one_at_a_time else FORWARD).format(arguments=reads),
+        forward=(SPLIT_FORWARD if plan.one_at_a_time else FORWARD).format(
+            arguments=reads, part=f"[..., :{WORDS}]" if plan.wide else ""
+        ),
         steps="\n".join(steps),
         check=check,
     )

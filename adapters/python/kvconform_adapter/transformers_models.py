@@ -67,6 +67,8 @@ class ModelPlan:
         self.attention = str(self.config._attn_implementation)
         self.crossed = bool(self.config.is_encoder_decoder)
         self.one_at_a_time = name in ONE_AT_A_TIME
+        self.wide = False
+        """Whether it predicts more than the words that it is given: prompts that were learned, for example."""
         taken = inspect.signature(self.model.forward).parameters
         self.word = next((word for word in CACHE_WORDS if word in taken), "")
         asked = self.find_cache(name)
@@ -82,7 +84,9 @@ class ModelPlan:
     def find_cache(self, name: str) -> Any:
         """A cache that the model made itself when it was given none; it holds a word."""
         try:
-            made = self.read_cache(self.model(**self.inputs(torch.tensor([[FIRST_WORD]]), None), use_cache=True))
+            output = self.model(**self.inputs(torch.tensor([[FIRST_WORD]]), None), use_cache=True)
+            made = self.read_cache(output)
+            self.wide = output.logits.shape[-1] > WORDS
         except MemoryError:
             raise
         except Exception as error:
@@ -96,7 +100,8 @@ class ModelPlan:
         """The logits of a forward over these words: rows, words, vocabulary."""
         pieces = words.split(1, dim=1) if self.one_at_a_time and cache.get_seq_length() > 0 else [words]
         logits = [self.model(**self.inputs(piece, cache), use_cache=True).logits for piece in pieces]
-        return (torch.cat(logits, dim=1) if len(logits) > 1 else logits[0]).to(torch.float64).contiguous()
+        whole = torch.cat(logits, dim=1) if len(logits) > 1 else logits[0]
+        return (whole[..., :WORDS] if self.wide else whole).to(torch.float64).contiguous()
 
     def describe_cache(self, variants: list[str]) -> dict[str, Any]:
         """What its cache is made of. Some layers, and parts of them, are there from the first words on."""
