@@ -36,6 +36,10 @@ class Memory:
         """In bytes."""
         return 1
 
+    def is_inference(self) -> bool:
+        """Writes are counted."""
+        return False
+
     def is_contiguous(self) -> bool:
         """Whether there are no gaps."""
         return self.steps == 1
