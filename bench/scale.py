@@ -120,13 +120,15 @@ class Scale:
         process = subprocess.Popen(command, env=self.environment, cwd=self.folder, stdout=subprocess.DEVNULL)
         samples = []
         while process.poll() is None:
-            time.sleep(0.2)
+            time.sleep(0.05)
             held = [resident(pid) for pid in family(process.pid)]
             samples.append((time.monotonic() - started, max(held, default=0)))
         if process.returncode != 0:
             raise SystemExit(f"scale: {' '.join(command)}: exit status {process.returncode}")
+        if not samples or samples[0][0] > samples[-1][0] / 10:
+            raise SystemExit(f"scale: --ops {ops}: over before memory could be followed; give more")
         performed = json.loads(json_path.read_text(encoding="utf-8"))["runs"][0]["ops"]
-        early = max((kib for when, kib in samples if when <= samples[-1][0] / 10), default=0) / 1024
+        early = max(kib for when, kib in samples if when <= samples[-1][0] / 10) / 1024
         late = max(kib for _, kib in samples) / 1024
         print(f"memory over {performed:,} ops: {early:.1f} MiB in the first tenth, {late:.1f} MiB at most")
         return {"ops": performed, "first_tenth_mib": early, "most_mib": late}
