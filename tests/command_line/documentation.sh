@@ -171,6 +171,11 @@ kvconform list laws | sed 's/ .*//' >laws
 sed -n 's/^## \([A-Z][A-Z]*\)$/\1/p' "$KVC_TOP/docs/laws.md" >headings
 cmp -s laws headings || problem "docs/laws.md: not the laws of the program, in their order"
 
+# What a newcomer and continuous integration begin with.
+for command in './bootstrap run' './bootstrap check'; do
+  grep -qF "$command" "$KVC_TOP/README.md" || problem "README.md does not name the command: $command"
+done
+
 # ---- The manual
 
 manual=$KVC_TOP/docs/kvconform.1
